@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Input from a file, "-" (standard input), gzip or zstd (detected from the first bytes, not the name), read line by
+// line with a bound on the length of a line. Memory: a few hundred KB whatever the size of the input.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace comity {
+
+// A source of bytes. read() fills at most `size` bytes and returns how many, 0 at the end. Errors name the file:
+// not found, not permitted, a directory, truncated or damaged compressed data.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  virtual Result<std::size_t> read(char* data, std::size_t size) = 0;
+};
+
+// Opens `path`; "-" is standard input.
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> open_source(const std::string& path);
+// Bytes already in memory (tests, fuzzing); decompressed like a file. `bytes` must outlive the source.
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> memory_source(std::string_view bytes);
+
+class LineReader {
+ public:
+  LineReader(std::unique_ptr<ByteSource> source, std::string name);
+
+  // The next line without its end (LF or CRLF), valid until the next call. nullptr-data view at the end: check
+  // `at_end`. A line over limits::kLineBytes is an Error with its line number (fatal: the rest is not read).
+  // A NUL byte in a line is an Error too (binary input).
+  struct Line {
+    std::string_view text;
+    std::int64_t number = 0;  // 1-based
+    bool at_end = false;
+  };
+  [[nodiscard]] Result<Line> next();
+  // Up to `lines` first lines without consuming them (format detection), bounded to 64 KiB; never fails on bad data.
+  [[nodiscard]] Result<std::string> peek(std::size_t lines);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::uint64_t bytes_read() const { return bytes_; }
+
+ private:
+  Status fill();
+
+  std::unique_ptr<ByteSource> source_;
+  std::string name_;
+  std::string buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::int64_t number_ = 0;
+  std::uint64_t bytes_ = 0;
+  bool eof_ = false;
+};
+
+// The whole input, at most limits::kDocumentBytes.
+[[nodiscard]] Result<std::string> read_document(const std::string& path);
+
+// Writes `bytes` to a temporary file beside `path` and renames it: readers see the old file or the new one.
+[[nodiscard]] Status write_file(const std::string& path, std::string_view bytes);
+
+}  // namespace comity

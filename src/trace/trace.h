@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job trace in memory: one Row a job, in the file's order, with the names the rows refer to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "profile/job_request.h"
+
+namespace comity::trace {
+
+struct Row {
+  profile::JobRequest request;
+  Time submit = 0;     // ns since the trace's origin, as in the file
+  Time duration = 0;   // what it really ran, ns
+  Time wait = -1;      // the wait the log recorded, ns; -1 = unknown
+  std::int64_t id = 0;  // the file's job id where it is a whole number, else the row's position
+};
+
+struct SkippedLine {
+  std::int64_t line = 0;
+  std::string field;
+  std::string reason;
+};
+
+struct Trace {
+  std::string path;
+  std::string format;  // the reader's name
+  std::vector<Row> rows;
+  profile::NameTable names;
+  std::vector<profile::Attributes> attributes;
+  std::vector<std::string> text_ids;  // by row, only where some id is not a whole number; else empty
+  std::uint64_t skipped_lines = 0;
+  std::vector<SkippedLine> skipped;  // the first ten
+  std::uint64_t declared_gpus = 0;   // capacity that the file states (SWF MaxProcs), 0 = none
+
+  [[nodiscard]] double gpu_hours() const;
+};
+
+}  // namespace comity::trace

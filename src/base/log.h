@@ -13,6 +13,7 @@ void set_log_level(LogLevel level);
 void log_debug(std::string_view text);
 void log_info(std::string_view text);
 void log_warning(std::string_view text);
+void log_error(std::string_view text);
 
 // True after Ctrl-C (SIGINT or SIGTERM) once install_interrupt_handler() was called; a second signal ends the process.
 void install_interrupt_handler();
@@ -37,6 +38,10 @@ class Progress {
   std::int64_t begin_ns_;
   std::int64_t last_ns_;
 };
+
+// The text of that line after `elapsed_ns`; total 0: unknown, the count is shown instead.
+[[nodiscard]] std::string progress_text(std::string_view label, std::string_view unit, std::uint64_t done,
+                                        std::uint64_t total, std::int64_t elapsed_ns);
 
 [[nodiscard]] bool is_terminal(int fd);
 // Steady clock, ns; for wall_s and progress only. Simulated time never comes from here.

@@ -33,7 +33,7 @@ struct Error {
   std::string hint;  // what the reader can do about it
   std::string cause;
 
-  // "file:line: field: message (hint)", leaving out what is empty.
+  // "file:line: field: message: cause (hint)", leaving out what is empty.
   [[nodiscard]] std::string text() const;
 };
 

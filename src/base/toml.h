@@ -41,6 +41,7 @@ class TomlReader {
   // Array of tables ([[key]]), empty when absent.
   std::vector<TomlReader> tables(std::string_view key);
   [[nodiscard]] bool has(std::string_view key) const;
+  void known(std::string_view key) { known_.emplace_back(key); }  // read elsewhere: not an unknown key
   void require(std::string_view key);
   void refuse(std::string_view key, std::string message);  // a value that is well formed but wrong
   [[nodiscard]] Status finish();                           // this table's error; call it for child readers too

@@ -37,6 +37,7 @@ void add_trace(CLI::App& root, Chosen& chosen);
 void add_replay(CLI::App& root, Chosen& chosen);
 void add_policy(CLI::App& root, Chosen& chosen);
 void add_bench(CLI::App& root, Chosen& chosen);
+void add_completion(CLI::App& root, Chosen& chosen);
 
 // Parses, runs, prints an error if there is one; returns the exit status.
 int main(int argc, char** argv);

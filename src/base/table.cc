@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/table.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/csv.h"
+
+namespace comity {
+namespace {
+
+// Characters on the screen, not bytes.
+std::size_t width_of(const std::string& s) {
+  return static_cast<std::size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+void Table::add_row(std::vector<Cell> cells) {
+  COMITY_CHECK(cells.size() == columns_.size());
+  rows_.push_back(std::move(cells));
+}
+
+std::vector<std::size_t> Table::best_rows(std::size_t column) const {
+  std::vector<std::size_t> best;
+  if (columns_[column].best == Best::kNone || rows_.size() < 2) return best;
+  const double sign = columns_[column].best == Best::kLowest ? 1 : -1;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const double v = sign * rows_[i][column].value;
+    if (std::isnan(v) || v > least) continue;
+    if (v < least) best.clear();
+    least = v;
+    best.push_back(i);
+  }
+  return best;
+}
+
+std::string Table::text(bool colour) const {
+  std::vector<std::size_t> width;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    std::size_t w = width_of(columns_[c].title);
+    for (const auto& row : rows_) w = std::max(w, width_of(row[c].text) + (columns_[c].best == Best::kNone ? 0 : 1));
+    width.push_back(w);
+  }
+  std::string out;
+  const auto put = [&](std::size_t c, const std::string& s, const std::string& tail, bool bold) {
+    const std::size_t pad = width[c] - std::min(width[c], width_of(s) + width_of(tail));
+    if (c > 0) out += "  ";
+    if (columns_[c].right) out.append(pad, ' ');
+    if (bold && colour) out += "\x1b[1;32m";
+    out += s + tail;
+    if (bold && colour) out += "\x1b[0m";
+    if (!columns_[c].right && c + 1 < columns_.size()) out.append(pad, ' ');
+  };
+  for (std::size_t c = 0; c < columns_.size(); ++c) put(c, columns_[c].title, "", false);
+  out += '\n';
+  std::vector<std::vector<std::size_t>> best;
+  for (std::size_t c = 0; c < columns_.size(); ++c) best.push_back(best_rows(c));
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const bool marked = std::find(best[c].begin(), best[c].end(), r) != best[c].end();
+      const bool room = columns_[c].best != Best::kNone;
+      put(c, rows_[r][c].text, marked ? "*" : room ? " " : "", marked);
+    }
+    while (!out.empty() && out.back() == ' ') out.pop_back();
+    out += '\n';
+  }
+  return out;
+}
+
+std::string Table::csv() const {
+  std::string out;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (c > 0) out += ',';
+    append_csv(out, columns_[c].title);
+  }
+  out += '\n';
+  for (const auto& row : rows_) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (c > 0) out += ',';
+      append_csv(out, row[c].text);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace comity

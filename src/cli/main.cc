@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "cli/command.h"
+
+namespace comity::cli {
+namespace {
+
+void add_globals(CLI::App& app, Globals& globals, bool& no_colour) {
+  static const std::map<std::string, Output> kOutputs = {
+      {"table", Output::kTable}, {"json", Output::kJson}, {"jsonl", Output::kJsonl}, {"csv", Output::kCsv}};
+  app.add_option("-o,--output", globals.output, "table, json, jsonl or csv")
+      ->transform(CLI::CheckedTransformer(kOutputs, CLI::ignore_case))
+      ->option_text("FORMAT");
+  app.add_option("--out", globals.out_dir, "leave run.json, summary.json, tables and report.html in this folder")
+      ->option_text("DIR");
+  app.add_option("--seed", globals.seed, "seed of everything that is drawn (default 1)")->option_text("N");
+  app.add_flag("-q,--quiet", globals.quiet, "no progress, no notes");
+  app.add_flag("-v,--verbose", globals.verbose, "say more on standard error");
+  app.add_flag("--no-color", no_colour, "no colours");
+}
+
+void print_error(const Error& error, Output output) {
+  if (output == Output::kTable || output == Output::kCsv) {
+    fmt::print(stderr, "comity: {}\n", error.text());
+    return;
+  }
+  static const std::map<Code, std::string> kNames = {
+      {Code::kFailed, "failed"},       {Code::kUsage, "usage"},          {Code::kInput, "input"},
+      {Code::kUnreachable, "unreachable"}, {Code::kNotFound, "not_found"}, {Code::kConflict, "conflict"},
+      {Code::kNotPermitted, "not_permitted"}, {Code::kInternal, "internal"}, {Code::kInterrupted, "interrupted"}};
+  JsonWriter json;
+  json.begin_object().key("error").begin_object();
+  json.field("code", kNames.at(error.code)).field("message", error.message).field("file", error.file);
+  json.field("line", error.line).field("field", error.field).field("hint", error.hint).field("cause", error.cause);
+  json.end_object().end_object();
+  fmt::print(stderr, "{}\n", json.text());
+}
+
+// The output format as far as it can be seen in a line that could not be parsed.
+Output wanted_output(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const std::string value = i + 1 < argc ? argv[i + 1] : "";
+    if (word == "-ojson" || word == "--output=json" || ((word == "-o" || word == "--output") && value == "json"))
+      return Output::kJson;
+  }
+  return Output::kTable;
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
+  if (e.get_exit_code() == 0) return app.exit(e);  // --help
+  Error error;
+  error.code = Code::kUsage;
+  error.message = e.what();
+  error.hint = "see --help";
+  print_error(error, wanted_output(argc, argv));
+  return static_cast<int>(Code::kUsage);
+}
+
+void add_version(CLI::App& root, Chosen& chosen) {
+  CLI::App* sub = root.add_subcommand("version", "the version of this program");
+  sub->callback([&chosen] {
+    chosen.run = [](const Globals& globals) -> Status {
+      if (globals.output == Output::kTable) {
+        fmt::print("comity {}\n", COMITY_VERSION);
+      } else {
+        fmt::print("{}\n", JsonWriter().begin_object().field("schema", "comity.version/1").field("version", COMITY_VERSION).end_object().text());
+      }
+      return {};
+    };
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  install_interrupt_handler();
+  Chosen chosen;
+  bool no_colour = false;
+  CLI::App app{"Comity shares a GPU cluster fairly and plans what runs on it.", "comity"};
+  app.require_subcommand(0, 1);
+  app.fallthrough();
+  app.footer("Example: comity replay week.csv --nodes 64x8 --policy fifo,sing,easy");
+  add_globals(app, chosen.globals, no_colour);
+  add_trace(app, chosen);
+  add_replay(app, chosen);
+  add_policy(app, chosen);
+  add_bench(app, chosen);
+  add_version(app, chosen);
+  add_completion(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return usage_error(app, e, argc, argv);
+  }
+  if (!chosen.run) {
+    fmt::print(stderr, "{}", app.help());
+    return static_cast<int>(Code::kUsage);
+  }
+  set_log_level(chosen.globals.quiet ? LogLevel::kError : chosen.globals.verbose ? LogLevel::kDebug : LogLevel::kInfo);
+  chosen.globals.colour = !no_colour && is_terminal(STDOUT_FILENO) && std::getenv("NO_COLOR") == nullptr;
+  const Status status = chosen.run(chosen.globals);
+  if (std::fflush(stdout) != 0) return static_cast<int>(Code::kFailed);
+  if (status) return 0;
+  print_error(status.error(), chosen.globals.output);
+  return static_cast<int>(status.error().code);
+}
+
+}  // namespace comity::cli

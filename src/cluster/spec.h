@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a cluster is made of: nodes in resource groups, tenants and limits. Read from "56x8" or from a TOML file with
+// schema = "comity.cluster/1":
+//
+//   schema = "comity.cluster/1"
+//   [[nodes]]
+//   name = "gpu"          # gpu0, gpu1, ... ("gpu" alone when count = 1)
+//   count = 16
+//   gpus = 8              # a node
+//   gpu_type = "rtx3090"
+//   group = "main"        # resource group; jobs of one group never run on another's nodes
+//   cpus = 40             # a node; kept and shown, shared out in proportion to GPUs
+//   memory_gb = 256
+//   slots = [4, 2, 1, 1]  # optional: the nodes are split into a small pool of single-job slots (SING section 4.3)
+//   [[tenants]]
+//   name = "lab-a"
+//   share = 2
+//   max_gpus = 64         # quota; absent = none
+//   [limits]
+//   user_max_gpus = 32    # for every user; absent = none
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace comity::cluster {
+
+// How GPUs are found for a job. Rules R3 and R4 of the scheduler review, spelled out in cluster/pool.h.
+enum class Placement { kCount, kFirstFit, kBestFit, kConsolidated, kBuddy };
+
+[[nodiscard]] const std::vector<std::string>& placement_names();
+[[nodiscard]] Result<Placement> parse_placement(const std::string& name);
+[[nodiscard]] const std::string& placement_name(Placement placement);
+
+struct NodeSpec {
+  std::string name;
+  std::string group;     // "" = the default group
+  std::string gpu_type;  // "" = unnamed
+  std::uint32_t gpus = 0;
+  std::uint32_t cpus = 0;
+  std::uint64_t memory_mb = 0;
+  bool small = false;  // one slot of a small pool: runs one small job at a time
+};
+
+struct TenantSpec {
+  std::string name;
+  double share = 1;
+  std::int64_t max_gpus = -1;  // -1 = no quota
+};
+
+struct ClusterSpec {
+  std::vector<NodeSpec> nodes;
+  std::vector<TenantSpec> tenants;
+  std::int64_t user_max_gpus = -1;
+
+  [[nodiscard]] std::uint64_t gpus() const;
+};
+
+// "NODESxGPUS". Errors (kUsage) say what was expected.
+[[nodiscard]] Result<ClusterSpec> parse_nodes(const std::string& text);
+[[nodiscard]] Result<ClusterSpec> read_cluster(const std::string& path);
+[[nodiscard]] Result<ClusterSpec> parse_cluster(const std::string& text, const std::string& path);
+
+}  // namespace comity::cluster

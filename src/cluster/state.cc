@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/state.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/rng.h"
+
+namespace comity::cluster {
+
+State::State(const ClusterSpec& spec, Placement rule, const profile::NameTable& names, RankFn rank)
+    : pool_(spec, rule), names_(names), rank_(rank), active_(pool_.groups().size()) {
+  default_user_limit_ = spec.user_max_gpus;
+  limits_ = default_user_limit_ >= 0;
+  for (const TenantSpec& tenant : spec.tenants) {
+    const std::uint32_t name = names.find(tenant.name);
+    if (tenant.max_gpus < 0 || name == profile::kNoName) continue;
+    limits_ = true;
+    tenants_[name].limit = tenant.max_gpus;
+  }
+}
+
+void State::apply(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kSubmit: return submit(event);
+    case EventKind::kStart: return start(event);
+    case EventKind::kEnd:
+    case EventKind::kStop:
+      stop_running(event.job);
+      return leave(event.job, false);
+    case EventKind::kPreempt: {
+      Job& job = at(event.job);
+      const Time progress = event.at - running_[job.slot].start;
+      job.executed += progress;
+      job.estimate += event.value;
+      stop_running(event.job);
+      return back_to_queue(event.job);
+    }
+    case EventKind::kRequeue:
+      stop_running(event.job);
+      return back_to_queue(event.job);
+    case EventKind::kCancel: {
+      const bool waits = at(event.job).status == JobStatus::kWaiting;
+      if (waits) {
+        dequeue(event.job);
+        own_waiting(event.job, false);
+      } else {
+        stop_running(event.job);
+      }
+      return leave(event.job, waits);
+    }
+    case EventKind::kHold: return set_block(event.job, kHeld, true);
+    case EventKind::kRelease: {
+      Job& job = at(event.job);
+      if ((job.blocks & kHeld) == 0) return;
+      dequeue(event.job);  // the order changes with the eligible time
+      job.eligible = std::max(job.eligible, event.at);
+      return set_block(event.job, kHeld, false);
+    }
+    case EventKind::kNodeDown:
+    case EventKind::kNodeUp:
+      pool_.set_up(event.node, event.kind == EventKind::kNodeUp);
+      return refresh_shapes();
+    case EventKind::kUserLimit: return set_limit(false, event.name, event.value);
+    case EventKind::kTenantLimit: return set_limit(true, event.name, event.value);
+  }
+}
+
+ShapeId State::shape_of(const profile::JobRequest& request) {
+  const std::uint64_t hash = mix64(mix64((std::uint64_t{request.shape.nodes} << 32) | request.shape.gpus) ^
+                                   ((std::uint64_t{request.group} << 32) | request.gpu_type));
+  if (hash == last_shape_hash_ && !shapes_.empty()) return last_shape_;
+  std::vector<ShapeId>& candidates = shape_index_[hash];
+  Pool::Where where;
+  bool known = true;
+  const auto look = [&](const std::vector<std::string>& in, std::uint32_t name, std::uint32_t fallback) {
+    if (name == profile::kNoName) return fallback;
+    const auto it = std::find(in.begin(), in.end(), names_[name]);
+    if (it != in.end()) return static_cast<std::uint32_t>(it - in.begin());
+    known = false;
+    return fallback;
+  };
+  where.group = look(pool_.groups(), request.group, 0);
+  where.type = look(pool_.types(), request.gpu_type, Pool::kAnyType);
+  for (const ShapeId id : candidates) {
+    const ShapeClass& s = *shapes_[id];
+    if (s.shape != request.shape || s.where != where || s.known_group != known) continue;
+    last_shape_ = id;
+    last_shape_hash_ = hash;
+    return id;
+  }
+  auto made = std::make_unique<ShapeClass>();
+  made->shape = request.shape;
+  made->where = where;
+  made->gpus = static_cast<std::uint32_t>(request.shape.total());
+  made->known_group = known;
+  made->satisfiable = known && pool_.could_fit(made->shape, where);
+  shapes_.push_back(std::move(made));
+  last_shape_ = static_cast<ShapeId>(shapes_.size() - 1);
+  last_shape_hash_ = hash;
+  candidates.push_back(last_shape_);
+  return last_shape_;
+}
+
+std::string State::never_runs(const profile::JobRequest& request) {
+  const ShapeClass& s = *shapes_[shape_of(request)];
+  if (!s.known_group) return "its resource group or GPU type is not in the cluster";
+  if (!s.satisfiable) return why_not(s);
+  if (!limits_) return {};
+  for (const bool tenant : {false, true}) {
+    const Owner* o = owner(tenant, tenant ? request.tenant : request.user);
+    if (o == nullptr || o->limit < 0 || static_cast<std::int64_t>(s.gpus) <= o->limit) continue;
+    return fmt::format("asks for {} GPUs, more than the limit of its {} ({})", s.gpus, tenant ? "tenant" : "user", o->limit);
+  }
+  return {};
+}
+
+std::string State::why_not(const ShapeClass& s) const {
+  const std::int64_t up = pool_.up_gpus(s.where);
+  if (static_cast<std::int64_t>(s.gpus) > up) return fmt::format("asks for {} GPUs, the cluster has {}", s.gpus, up);
+  if (s.shape.nodes == 0) return fmt::format("asks for {} GPUs, more than the nodes of one kind have together", s.gpus);
+  return fmt::format("asks for {} nodes with {} GPUs each, which the cluster does not have", s.shape.nodes, s.shape.gpus);
+}
+
+QueueEntry State::entry(JobId id) const {
+  const Job& j = job(id);
+  return {.rank = rank_(j, *shapes_[j.shape]), .eligible = j.eligible, .job = id.value, .unused = 0,
+          .estimate = j.estimate - j.executed};
+}
+
+Time State::remaining_estimate(JobId id, Time now) const {
+  const Job& j = job(id);
+  const Time run = j.status == JobStatus::kRunning ? now - running_[j.slot].start : 0;
+  return std::max<Time>(0, j.estimate - j.executed - run);
+}
+
+bool State::eligible(JobId id) const {
+  const Job& j = job(id);
+  return j.status == JobStatus::kWaiting && j.blocks == 0 && shapes_[j.shape]->satisfiable;
+}
+
+void State::submit(const Event& event) {
+  const std::size_t chunk = event.job.value >> kChunkBits;
+  while (chunks_.size() <= chunk) chunks_.emplace_back();
+  if (!chunks_[chunk]) {
+    if (spare_chunks_.empty()) {
+      chunks_[chunk] = std::make_unique<Chunk>();
+    } else {
+      chunks_[chunk] = std::move(spare_chunks_.back());
+      spare_chunks_.pop_back();
+      chunks_[chunk]->submitted = chunks_[chunk]->ended = 0;
+    }
+  }
+  ++chunks_[chunk]->submitted;
+  Job& job = at(event.job);
+  job = Job{};
+  job.shape = shape_of(*event.request);
+  job.user = event.request->user;
+  job.tenant = event.request->tenant;
+  job.gpus = shapes_[job.shape]->gpus;
+  job.submit = job.eligible = event.at;
+  job.estimate = event.value;
+  job.status = JobStatus::kWaiting;
+  ++waiting_;
+  own_waiting(event.job, true);
+  enqueue(event.job);
+}
+
+void State::start(const Event& event) {
+  Job& job = at(event.job);
+  COMITY_CHECK(job.status == JobStatus::kWaiting && job.blocks == 0);
+  dequeue(event.job);
+  own_waiting(event.job, false);
+  --waiting_;
+  pool_.allocate(*event.allocation);
+  job.status = JobStatus::kRunning;
+  job.slot = static_cast<std::uint32_t>(running_.size());
+  used_gpus_ += job.gpus;
+  running_.push_back({.job = event.job, .start = event.at, .expected_end = event.at + (job.estimate - job.executed),
+                      .allocation = *event.allocation});
+  if (event.overtook.valid()) at(event.overtook).overtaken += job.gpus;
+  own_running(event.job, 1);
+}
+
+Allocation State::stop_running(JobId id) {
+  Job& job = at(id);
+  COMITY_CHECK(job.status == JobStatus::kRunning);
+  Allocation held = std::move(running_[job.slot].allocation);
+  pool_.release(held);
+  if (job.slot + 1 != running_.size()) {
+    running_[job.slot] = std::move(running_.back());
+    at(running_[job.slot].job).slot = job.slot;
+  }
+  running_.pop_back();
+  job.slot = kNoSlot;
+  used_gpus_ -= job.gpus;
+  own_running(id, -1);
+  return held;
+}
+
+void State::back_to_queue(JobId id) {
+  at(id).status = JobStatus::kWaiting;
+  ++waiting_;
+  own_waiting(id, true);
+  enqueue(id);
+}
+
+// Ended for good. A chunk whose jobs have all been submitted and have ended is used again.
+void State::leave(JobId id, bool was_waiting) {
+  if (was_waiting) --waiting_;
+  at(id).status = JobStatus::kEnded;
+  auto& chunk = chunks_[id.value >> kChunkBits];
+  if (++chunk->ended == chunk->submitted && chunk->submitted == chunk->jobs.size()) {
+    spare_chunks_.push_back(std::move(chunk));
+  }
+}
+
+void State::set_active(ShapeId id) {
+  const ShapeClass& s = *shapes_[id];
+  std::vector<ShapeId>& list = active_[s.where.group];
+  const bool want = s.satisfiable && !s.queue.empty();
+  const auto it = std::find(list.begin(), list.end(), id);
+  if (want && it == list.end()) list.push_back(id);
+  if (!want && it != list.end()) {
+    *it = list.back();
+    list.pop_back();
+  }
+}
+
+void State::enqueue(JobId id) {
+  Job& job = at(id);
+  if (job.queued || job.blocks != 0) return;
+  OrderedQueue& queue = shapes_[job.shape]->queue;
+  const bool was_empty = queue.empty();
+  queue.insert(entry(id));
+  job.queued = true;
+  if (was_empty) set_active(job.shape);
+}
+
+void State::dequeue(JobId id) {
+  Job& job = at(id);
+  if (!job.queued) return;
+  OrderedQueue& queue = shapes_[job.shape]->queue;
+  queue.erase(entry(id));
+  job.queued = false;
+  if (queue.empty()) set_active(job.shape);
+}
+
+void State::set_block(JobId id, std::uint8_t block, bool on) {
+  Job& job = at(id);
+  if (on) {
+    dequeue(id);
+    job.blocks |= block;
+  } else {
+    job.blocks &= static_cast<std::uint8_t>(~block);
+    if (job.status == JobStatus::kWaiting) enqueue(id);
+  }
+}
+
+void State::refresh_shapes() {
+  for (ShapeId id = 0; id < shapes_.size(); ++id) {
+    ShapeClass& s = *shapes_[id];
+    s.satisfiable = s.known_group && pool_.could_fit(s.shape, s.where);
+    set_active(id);
+  }
+}
+
+State::Owner* State::owner(bool tenant, std::uint32_t name) {
+  if (!limits_ || name == profile::kNoName) return nullptr;
+  Owners& owners = tenant ? tenants_ : users_;
+  auto [it, made] = owners.try_emplace(name);
+  if (made && !tenant) it->second.limit = default_user_limit_;
+  return &it->second;
+}
+
+void State::own_waiting(JobId id, bool enter) {
+  if (!limits_) return;
+  Job& job = at(id);
+  for (const bool tenant : {false, true}) {
+    Owner* o = owner(tenant, tenant ? job.tenant : job.user);
+    if (o == nullptr) continue;
+    const std::uint8_t block = tenant ? kTenantLimit : kUserLimit;
+    if (enter) {
+      o->waiting.insert({job.gpus, id.value});
+      if (o->limit >= 0 && o->used + job.gpus > o->limit) job.blocks |= block;
+    } else {
+      o->waiting.erase({job.gpus, id.value});
+      job.blocks &= static_cast<std::uint8_t>(~block);
+    }
+  }
+}
+
+void State::own_running(JobId id, std::int64_t sign) {
+  if (!limits_) return;
+  const Job& job = at(id);
+  for (const bool tenant : {false, true}) {
+    Owner* o = owner(tenant, tenant ? job.tenant : job.user);
+    if (o == nullptr) continue;
+    o->used += sign * static_cast<std::int64_t>(job.gpus);
+    recheck(*o, tenant ? kTenantLimit : kUserLimit);
+  }
+}
+
+// Jobs of more than limit - used GPUs are blocked, the others are not.
+void State::recheck(Owner& o, std::uint8_t block) {
+  for (const auto& [gpus, id] : o.waiting) {
+    const bool blocked = o.limit >= 0 && o.used + gpus > o.limit;
+    if (((at(JobId(id)).blocks & block) != 0) != blocked) set_block(JobId(id), block, blocked);
+  }
+}
+
+void State::set_limit(bool tenant, std::uint32_t name, std::int64_t limit) {
+  if (!limits_) {  // from now on owners are counted: take stock of what is there
+    limits_ = true;
+    for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
+      for (std::uint32_t i = 0; chunks_[c] && i <= kChunkMask; ++i) {
+        const JobId id(c << kChunkBits | i);
+        if (at(id).status == JobStatus::kWaiting) own_waiting(id, true);
+        if (at(id).status == JobStatus::kRunning) own_running(id, 1);
+      }
+    }
+  }
+  Owner* o = owner(tenant, name);
+  COMITY_CHECK(o != nullptr);
+  o->limit = limit;
+  recheck(*o, tenant ? kTenantLimit : kUserLimit);
+}
+
+}  // namespace comity::cluster

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a cluster: who waits, who runs where, what is free. A pure state machine: no clock, no randomness, no
+// I/O; the same events give the same state. Policies read it as a view: eligible jobs stand in one ordered list for
+// each shape, so that no scheduling pass copies or scans the whole queue.
+//
+// Only eligible jobs are in those lists (rule S1 of the review): not held, within the limits of their user and
+// tenant, and of a shape that the nodes that are up could hold. Others cost nothing and carry their reason. A hold
+// that is released moves the eligible time; a limit does not, and a job requeued because its node failed keeps it.
+//
+// Not thread-safe. Memory: about 60 bytes for each job between its submission and its end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cluster/event.h"
+#include "cluster/ordered_queue.h"
+#include "cluster/pool.h"
+
+namespace comity::cluster {
+
+using ShapeId = std::uint32_t;
+inline constexpr std::uint32_t kNoSlot = 0xffffffffU;
+
+struct Job {
+  ShapeId shape = 0;
+  std::uint32_t user = profile::kNoName;
+  std::uint32_t tenant = profile::kNoName;
+  std::uint32_t slot = kNoSlot;  // in running() while it runs
+  Time submit = 0;
+  Time eligible = 0;     // order of the queue: (eligible, id)
+  Time estimate = 0;     // how long its whole work is said to take, overhead charged so far included
+  Time executed = 0;     // progress before the present run
+  std::uint32_t overtaken = 0;  // GPUs that started past it while it was head (rule S2: kept for its whole life)
+  std::uint32_t gpus = 0;       // in all
+  JobStatus status = JobStatus::kUnknown;
+  std::uint8_t blocks = 0;      // Block bits
+  bool queued = false;          // stands in its shape's list
+};
+
+struct Running {
+  JobId job;
+  Time start = 0;
+  Time expected_end = 0;  // start + what is left of the estimate
+  Allocation allocation;
+};
+
+// One (shape, group, type): the jobs that are interchangeable for placement.
+struct ShapeClass {
+  Shape shape;
+  Pool::Where where;
+  std::uint32_t gpus = 0;      // in all
+  bool known_group = true;     // false: names a group or type that the cluster doesn't have
+  bool satisfiable = true;     // on the nodes that are up
+  OrderedQueue queue;          // eligible jobs (apart from `satisfiable`)
+};
+
+// A policy's order: low rank first; then eligible time, then id. Called when a job enters its list.
+using RankFn = std::int64_t (*)(const Job& job, const ShapeClass& shape);
+[[nodiscard]] inline std::int64_t rank_by_arrival(const Job&, const ShapeClass&) { return 0; }
+
+class State {
+ public:
+  // `names` resolves the group and type names of requests and the tenants of the spec; it must outlive the state.
+  State(const ClusterSpec& spec, Placement rule, const profile::NameTable& names, RankFn rank = rank_by_arrival);
+
+  void apply(const Event& event);
+
+  [[nodiscard]] const Job& job(JobId id) const { return chunks_[id.value >> kChunkBits]->jobs[id.value & kChunkMask]; }
+  // Whether a submitted job has ended; asking is allowed for ever, unlike job().
+  [[nodiscard]] bool ended(JobId id) const {
+    const auto& chunk = chunks_[id.value >> kChunkBits];
+    return !chunk || chunk->jobs[id.value & kChunkMask].status == JobStatus::kEnded;
+  }
+  [[nodiscard]] const ShapeClass& shape(ShapeId id) const { return *shapes_[id]; }
+  [[nodiscard]] const std::vector<Running>& running() const { return running_; }
+  [[nodiscard]] const Pool& pool() const { return pool_; }
+  [[nodiscard]] std::size_t groups() const { return active_.size(); }
+  // Shapes of a group with a non-empty list that the nodes that are up could hold. Order is not meaningful.
+  [[nodiscard]] const std::vector<ShapeId>& active(std::uint32_t group) const { return active_[group]; }
+  [[nodiscard]] std::uint64_t waiting() const { return waiting_; }  // eligible or not
+  [[nodiscard]] std::uint64_t used_gpus() const { return used_gpus_; }
+  // Jobs waiting or running: 0 when all is done.
+  [[nodiscard]] std::uint64_t live() const { return waiting_ + running_.size(); }
+
+  // The shape of a request, made if it is new.
+  [[nodiscard]] ShapeId shape_of(const profile::JobRequest& request);
+  // Why the job could never run with the nodes that are up and the limits as they are; empty = it could.
+  [[nodiscard]] std::string never_runs(const profile::JobRequest& request);
+  [[nodiscard]] bool has_limits() const { return limits_; }
+  [[nodiscard]] QueueEntry entry(JobId id) const;
+  [[nodiscard]] Time remaining_estimate(JobId id, Time now) const;  // running or waiting, >= 0
+  // A job that is neither held nor limited and whose shape is satisfiable.
+  [[nodiscard]] bool eligible(JobId id) const;
+
+ private:
+  static constexpr std::uint32_t kChunkBits = 12;
+  static constexpr std::uint32_t kChunkMask = (1U << kChunkBits) - 1;
+  struct Chunk {
+    std::array<Job, 1U << kChunkBits> jobs;
+    std::uint32_t submitted = 0;
+    std::uint32_t ended = 0;
+  };
+  // GPUs held by a user or tenant that has a limit, and its waiting jobs by size.
+  struct Owner {
+    std::int64_t limit = -1;
+    std::int64_t used = 0;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> waiting;  // (GPUs, job)
+  };
+  using Owners = std::unordered_map<std::uint32_t, Owner>;
+
+  Job& at(JobId id) { return chunks_[id.value >> kChunkBits]->jobs[id.value & kChunkMask]; }
+  [[nodiscard]] std::string why_not(const ShapeClass& s) const;
+  void submit(const Event& event);
+  void start(const Event& event);
+  Allocation stop_running(JobId id);
+  void back_to_queue(JobId id);
+  void leave(JobId id, bool was_waiting);
+  void enqueue(JobId id);
+  void dequeue(JobId id);
+  void set_block(JobId id, std::uint8_t block, bool on);
+  void refresh_shapes();
+  void set_active(ShapeId id);
+  void own_waiting(JobId id, bool enter);
+  void own_running(JobId id, std::int64_t sign);
+  Owner* owner(bool tenant, std::uint32_t name);
+  void set_limit(bool tenant, std::uint32_t name, std::int64_t limit);
+  void recheck(Owner& owner, std::uint8_t block);
+
+  Pool pool_;
+  const profile::NameTable& names_;
+  RankFn rank_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::vector<std::unique_ptr<Chunk>> spare_chunks_;
+  std::vector<std::unique_ptr<ShapeClass>> shapes_;
+  std::unordered_map<std::uint64_t, std::vector<ShapeId>> shape_index_;  // hash -> candidates
+  ShapeId last_shape_ = 0;
+  std::uint64_t last_shape_hash_ = 0;
+  std::vector<std::vector<ShapeId>> active_;  // by group
+  std::vector<Running> running_;
+  std::uint64_t waiting_ = 0;
+  std::uint64_t used_gpus_ = 0;
+  bool limits_ = false;
+  std::int64_t default_user_limit_ = -1;
+  Owners users_;
+  Owners tenants_;
+};
+
+}  // namespace comity::cluster

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conservative backfilling (Mu'alem and Feitelson 2001): every waiting job holds a reservation.
+//   Under `count` with exact estimates a job is given its reservation once, when it becomes eligible, at the earliest
+//   instant that delays no earlier reservation, and starts exactly then (rule F8).
+//   Otherwise estimates and nodes can prove a plan wrong, so it is made anew at each pass for the first
+//   conservative.depth jobs in order (Slurm's bf_max_job_test), by GPU count; a job whose turn is now but which the
+//   nodes cannot hold keeps its GPUs reserved from the next release on. Jobs beyond the depth wait.
+// A reservation is by GPU count over the whole group; GPU types are respected when a job starts.
+#include <algorithm>
+#include <queue>
+
+#include "sched/by_end.h"
+#include "sched/free_profile.h"
+#include "sched/policies.h"
+#include "sched/walk.h"
+
+namespace comity::sched {
+namespace {
+
+class Conservative : public Policy {
+ public:
+  explicit Conservative(std::int64_t depth) : depth_(depth) {}
+
+  void decide(Pass& pass, std::uint32_t group) override {
+    if (group >= groups_.size()) groups_.resize(group + 1);
+    const bool once = pass.world().estimates_exact && pass.state().pool().rule() == cluster::Placement::kCount &&
+                      pass.state().pool().classes() == 1 && !pass.state().has_limits();
+    if (once) {
+      reserve_once(pass, groups_[group], group);
+    } else {
+      plan_again(pass, groups_[group], group);
+    }
+  }
+
+ private:
+  struct Planned {
+    Time start;
+    QueueEntry entry;
+    bool operator>(const Planned& other) const {
+      return start != other.start ? start > other.start : before(other.entry, entry);
+    }
+  };
+  struct Group {
+    FreeProfile profile;
+    bool begun = false;
+    QueueEntry seen{.rank = -1, .eligible = -1, .job = 0, .unused = 0, .estimate = 0};  // the last one that was given a reservation
+    std::priority_queue<Planned, std::vector<Planned>, std::greater<>> planned;
+    ByEnd ends;
+  };
+
+  // Jobs become eligible in the order of the queue, so those without a reservation are the ones behind `seen`.
+  void reserve_once(Pass& pass, Group& g, std::uint32_t group) {
+    const State& state = pass.state();
+    if (!g.begun) {
+      g.profile.reset(pass.now(), state.pool().free_gpus({.group = group, .type = Pool::kAnyType}));
+      g.begun = true;
+    }
+    g.profile.advance(pass.now());
+    newcomers_.clear();
+    for (const ShapeId id : state.active(group)) {
+      const cluster::OrderedQueue& queue = state.shape(id).queue;
+      for (const QueueEntry* e = queue.after(g.seen); e != nullptr; e = queue.after(*e)) newcomers_.push_back(*e);
+    }
+    std::sort(newcomers_.begin(), newcomers_.end(), [](const QueueEntry& a, const QueueEntry& b) { return before(a, b); });
+    for (const QueueEntry& entry : newcomers_) {
+      const std::int64_t gpus = pass.job(entry.job).gpus;
+      const Time at = g.profile.earliest(pass.now(), gpus, std::max<Time>(entry.estimate, 1));
+      g.profile.add(at, at + std::max<Time>(entry.estimate, 1), -gpus);
+      g.planned.push({at, entry});
+      if (at > pass.now()) pass.wake_at(at);
+      g.seen = entry;
+    }
+    while (!g.planned.empty() && g.planned.top().start <= pass.now()) {
+      const std::uint32_t job = g.planned.top().entry.job;
+      g.planned.pop();
+      if (!state.ended(JobId(job)) && state.eligible(JobId(job))) pass.start(job);
+    }
+  }
+
+  void plan_again(Pass& pass, Group& g, std::uint32_t group) {
+    const State& state = pass.state();
+    if (state.active(group).empty()) return;
+    g.ends.refresh(state, group);
+    const Time now = pass.now();
+    g.profile.reset(now, state.pool().free_gpus({.group = group, .type = Pool::kAnyType}));
+    for (const ByEnd::Entry& e : g.ends.list()) g.profile.add(std::max(e.end, now + 1), kNever, e.gpus);
+    order(pass, group);
+    for (const QueueEntry& entry : ordered_) {
+      const std::int64_t gpus = pass.job(entry.job).gpus;
+      const Time length = std::max<Time>(entry.estimate, 1);
+      Time at = g.profile.earliest(now, gpus, length);
+      if (at == now && pass.start(entry.job)) {
+        g.ends.add(state, entry.job);
+      } else if (at == now) {  // enough GPUs, but not on the right nodes
+        const Time next = g.profile.next_step(now);
+        at = next == kNever ? kNever : g.profile.earliest(next, gpus, length);
+      }
+      if (at != kNever) g.profile.add(at, at + length, -gpus);
+    }
+  }
+
+  // The first `depth` waiting jobs in order.
+  void order(const Pass& pass, std::uint32_t group) {
+    const State& state = pass.state();
+    ordered_.clear();
+    fronts_.clear();
+    for (const ShapeId id : state.active(group)) fronts_.push_back({&state.shape(id).queue.front(), id});
+    while (!fronts_.empty() && static_cast<std::int64_t>(ordered_.size()) < depth_) {
+      std::size_t best = 0;
+      for (std::size_t i = 1; i < fronts_.size(); ++i) {
+        if (before(*fronts_[i].entry, *fronts_[best].entry)) best = i;
+      }
+      ordered_.push_back(*fronts_[best].entry);
+      fronts_[best].entry = state.shape(fronts_[best].shape).queue.after(*fronts_[best].entry);
+      if (fronts_[best].entry != nullptr) continue;
+      fronts_[best] = fronts_.back();
+      fronts_.pop_back();
+    }
+  }
+
+  struct Front {
+    const QueueEntry* entry;
+    ShapeId shape;
+  };
+
+  std::int64_t depth_;
+  std::vector<Group> groups_;
+  std::vector<QueueEntry> newcomers_;
+  std::vector<QueueEntry> ordered_;
+  std::vector<Front> fronts_;
+};
+
+}  // namespace
+
+void add_conservative(std::vector<PolicyInfo>& list) {
+  Param depth;
+  depth.name = "conservative.depth";
+  depth.type = Param::Type::kInt;
+  depth.unit = "jobs";
+  depth.fallback = "100";
+  depth.low = 1;
+  depth.high = 1e6;
+  depth.doc = "reservations in a plan that is made anew (nodes or inexact estimates); the others wait";
+  list.push_back({"conservative", "Conservative backfilling: every waiting job holds a reservation.",
+                  "Mu'alem and Feitelson 2001; rule F8", false, true, {depth},
+                  [](const Params& params) -> std::unique_ptr<Policy> {
+                    return std::make_unique<Conservative>(params.integer("conservative.depth"));
+                  }});
+}
+
+}  // namespace comity::sched

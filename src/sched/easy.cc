@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// EASY backfilling (Lifka 1995): the head of the queue holds a reservation, nobody else does. With
+//   shadow  the earliest instant at which the head can start, by the estimates of the running jobs, all releases of
+//           that instant counted
+//   extra   free GPUs at the shadow instant, less the head's
+// a later job starts when it fits now and either ends by the shadow instant or needs at most `extra` GPUs, which then
+// shrink by it. easy.reservation says what "can start" means:
+//   placement  the head can be placed on the nodes that are then free (default)
+//   count      enough GPUs are free at a release instant strictly after now, whatever the nodes (rule R5: under a
+//              placement rule this does not protect the head against fragmentation)
+#include <optional>
+
+#include "sched/by_end.h"
+#include "sched/policies.h"
+#include "sched/walk.h"
+
+namespace comity::sched {
+namespace {
+
+class Easy : public Policy {
+ public:
+  explicit Easy(bool by_count) : by_count_(by_count) {}
+
+  void decide(Pass& pass, std::uint32_t group) override {
+    const State& state = pass.state();
+    if (state.active(group).empty()) return;
+    if (group >= ends_.size()) ends_.resize(group + 1);
+    fresh_ = false;
+    walk_.begin(state, group);
+    const QueueEntry* head = walk_.next();
+    while (head != nullptr && pass.fits(walk_.shape()) && start(pass, group, head->job)) head = walk_.next();
+    if (head == nullptr) return;
+    const std::uint32_t head_job = head->job;
+    walk_.filter([&](ShapeId id) { return pass.fits(id); });
+    if (walk_.shapes().empty()) return;  // nobody could start: no reservation is needed
+    if (!fresh_) ends_[group].refresh(state, group);
+    fresh_ = true;
+    reserve(pass, group, state.shape(pass.job(head_job).shape));
+    backfill(pass, group, head_job);
+  }
+
+ private:
+  bool start(Pass& pass, std::uint32_t group, std::uint32_t job) {
+    if (!pass.start(job)) return false;
+    if (fresh_) ends_[group].add(pass.state(), job);
+    return true;
+  }
+
+  // Sets shadow_ and extra_. A head that fits on no instant (its GPUs are lent beyond every estimate) gets kNever.
+  void reserve(const Pass& pass, std::uint32_t group, const ShapeClass& head) {
+    const State& state = pass.state();
+    std::int64_t free = state.pool().free_gpus(head.where);
+    shadow_ = kNever;
+    extra_ = kMaxTime;
+    if (!by_count_) scratch_ = state.pool();
+    const auto& list = ends_[group].list();
+    for (std::size_t i = 0; i < list.size();) {
+      const Time at = std::max(list[i].end, pass.now() + 1);
+      for (; i < list.size() && std::max(list[i].end, pass.now() + 1) == at; ++i) {
+        const cluster::Running& r = state.running()[state.job(JobId(list[i].job)).slot];
+        if (!state.pool().allows(head.where, r.allocation.node_class)) continue;
+        free += r.allocation.gpus;
+        if (!by_count_) scratch_->release(r.allocation);
+      }
+      const bool ready = free >= head.gpus && (by_count_ || scratch_->fits(head.shape, head.where));
+      if (!ready) continue;
+      shadow_ = at;
+      extra_ = free - head.gpus;
+      return;
+    }
+  }
+
+  void backfill(Pass& pass, std::uint32_t group, std::uint32_t head) {
+    const Time window = shadow_ == kNever ? kNever : shadow_ - pass.now();
+    fronts_.clear();
+    for (const ShapeId id : walk_.shapes()) push_front(pass, id, nullptr, window, head);
+    while (!fronts_.empty()) {
+      std::size_t best = 0;
+      for (std::size_t i = 1; i < fronts_.size(); ++i) {
+        if (before(*fronts_[i].entry, *fronts_[best].entry)) best = i;
+      }
+      const Front chosen = fronts_[best];
+      const QueueEntry entry = *chosen.entry;
+      fronts_[best] = fronts_.back();
+      fronts_.pop_back();
+      const ShapeClass& s = pass.state().shape(chosen.shape);
+      const bool in_time = entry.estimate <= window;
+      if (!in_time && s.gpus > extra_) {  // `extra` shrank since this one was found
+        push_front(pass, chosen.shape, &entry, window, head);
+        continue;
+      }
+      if (!pass.fits(chosen.shape) || !start(pass, group, entry.job)) continue;
+      if (!in_time) extra_ -= s.gpus;
+      push_front(pass, chosen.shape, &entry, window, head);
+    }
+  }
+
+  // The first job of a shape, after `from`, that may start now beside the reservation.
+  void push_front(const Pass& pass, ShapeId id, const QueueEntry* from, Time window, std::uint32_t head) {
+    const ShapeClass& s = pass.state().shape(id);
+    if (s.queue.empty() || !pass.fits(id)) return;
+    const QueueEntry* at = from == nullptr ? &s.queue.front() : s.queue.after(*from);
+    const Time limit = s.gpus <= extra_ ? kNever : window;
+    for (; at != nullptr; at = s.queue.after(*at)) {
+      at = s.queue.first_within(at, limit);
+      if (at == nullptr || at->job != head) break;
+    }
+    if (at != nullptr) fronts_.push_back({at, id});
+  }
+
+  struct Front {
+    const QueueEntry* entry;
+    ShapeId shape;
+  };
+
+  bool by_count_;
+  bool fresh_ = false;
+  Walk walk_;
+  std::vector<ByEnd> ends_;  // by group
+  std::optional<Pool> scratch_;
+  Time shadow_ = kNever;
+  std::int64_t extra_ = 0;
+  std::vector<Front> fronts_;
+};
+
+}  // namespace
+
+void add_easy(std::vector<PolicyInfo>& list) {
+  Param reservation;
+  reservation.name = "easy.reservation";
+  reservation.type = Param::Type::kChoice;
+  reservation.fallback = "placement";
+  reservation.choices = {"count", "placement"};
+  reservation.doc = "when the head's reservation begins: enough GPUs are free, or it can be placed on the free nodes";
+  list.push_back({"easy", "EASY backfilling: the head holds a reservation, later jobs may not delay it.",
+                  "Lifka 1995; rule R5", false, true, {reservation},
+                  [](const Params& params) -> std::unique_ptr<Policy> {
+                    return std::make_unique<Easy>(params.text("easy.reservation") == "count");
+                  }});
+}
+
+}  // namespace comity::sched

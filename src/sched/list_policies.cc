@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies that walk one ordered list and never take a GPU back.
+//   fifo  order (eligible time, id); nothing may pass the head
+//   fit   the same order; what does not fit is skipped (Tiresias calls it fjf)
+//   sjf   order (estimate, eligible time, id); the head blocks, or is skipped with sjf.blocking=skip
+#include "sched/policies.h"
+#include "sched/walk.h"
+
+namespace comity::sched {
+namespace {
+
+std::int64_t rank_by_estimate(const Job& job, const ShapeClass&) { return job.estimate - job.executed; }
+
+class ListPolicy : public Policy {
+ public:
+  ListPolicy(bool skip, cluster::RankFn order) : skip_(skip), rank_(order) {}
+
+  void decide(Pass& pass, std::uint32_t group) override {
+    if (pass.state().active(group).empty()) return;
+    walk_.begin(pass.state(), group);
+    if (skip_) walk_.filter([&](ShapeId shape) { return pass.fits(shape); });
+    while (const QueueEntry* entry = walk_.next()) {
+      if (pass.fits(walk_.shape()) && pass.start(entry->job)) continue;
+      if (!skip_) return;
+      walk_.skip_shape();
+    }
+  }
+  [[nodiscard]] cluster::RankFn rank() const override { return rank_; }
+
+ private:
+  bool skip_;
+  cluster::RankFn rank_;
+  Walk walk_;
+};
+
+}  // namespace
+
+void add_list_policies(std::vector<PolicyInfo>& list) {
+  list.push_back({"fifo", "First come, first served; nothing passes the head of the queue.", "classic", false, false, {},
+                  [](const Params&) -> std::unique_ptr<Policy> {
+                    return std::make_unique<ListPolicy>(false, cluster::rank_by_arrival);
+                  }});
+  list.push_back({"fit", "First come, first served among the jobs that fit now.", "classic (Tiresias: fjf)", false, false,
+                  {}, [](const Params&) -> std::unique_ptr<Policy> {
+                    return std::make_unique<ListPolicy>(true, cluster::rank_by_arrival);
+                  }});
+  Param blocking;
+  blocking.name = "sjf.blocking";
+  blocking.type = Param::Type::kChoice;
+  blocking.fallback = "head";
+  blocking.choices = {"head", "skip"};
+  blocking.doc = "head: the shortest job blocks the others until it fits; skip: jobs that do not fit are passed over";
+  list.push_back({"sjf", "Shortest job first by estimate.", "classic", false, true, {blocking},
+                  [](const Params& params) -> std::unique_ptr<Policy> {
+                    return std::make_unique<ListPolicy>(params.text("sjf.blocking") == "skip", rank_by_estimate);
+                  }});
+}
+
+}  // namespace comity::sched

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function a policy file: it appends its policies to the registry. A new policy adds one line here and one call in
+// policy.cc.
+#pragma once
+
+#include <vector>
+
+#include "sched/policy.h"
+
+namespace comity::sched {
+
+void add_list_policies(std::vector<PolicyInfo>& list);        // fifo, fit, sjf
+void add_preemptive_policies(std::vector<PolicyInfo>& list);  // srtf, smallest_first, srsf
+void add_sing(std::vector<PolicyInfo>& list);
+void add_easy(std::vector<PolicyInfo>& list);
+void add_conservative(std::vector<PolicyInfo>& list);
+
+}  // namespace comity::sched

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/policy.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "sched/policies.h"
+
+namespace comity::sched {
+
+bool Pass::start(std::uint32_t job, JobId overtook, Pool::Pools pools) {
+  const Job& j = state_.job(JobId(job));
+  const ShapeClass& s = state_.shape(j.shape);
+  if (!state_.pool().place(s.shape, s.where, scratch_, pools)) return false;
+  cluster::Event event;
+  event.kind = cluster::EventKind::kStart;
+  event.at = now_;
+  event.job = JobId(job);
+  event.overtook = overtook;
+  event.allocation = &scratch_;
+  state_.apply(event);
+  decisions_.push_back({.action = Action::kStart, .job = JobId(job), .other = overtook, .value = 0, .shape = {}});
+  return true;
+}
+
+void Pass::preempt(std::uint32_t job, Time overhead) {
+  decisions_.push_back({.action = Action::kPreempt, .job = JobId(job), .other = {}, .value = overhead, .shape = {}});
+  cluster::Event event;
+  event.kind = cluster::EventKind::kPreempt;
+  event.at = now_;
+  event.job = JobId(job);
+  event.value = overhead;
+  state_.apply(event);
+}
+
+void Pass::stop(std::uint32_t job) {
+  const Job& j = state_.job(JobId(job));
+  const Time ran = j.executed + now_ - state_.running()[j.slot].start;
+  decisions_.push_back({.action = Action::kStop, .job = JobId(job), .other = {}, .value = ran, .shape = {}});
+  cluster::Event event;
+  event.kind = cluster::EventKind::kStop;
+  event.at = now_;
+  event.job = JobId(job);
+  state_.apply(event);
+}
+
+void Pass::wake_at(Time at) {
+  COMITY_CHECK(at > now_);
+  decisions_.push_back({.action = Action::kWakeAt, .job = {}, .other = {}, .value = at, .shape = {}});
+}
+
+bool Pass::propose(const Decision& decision) {
+  const bool can = (decision.action == Action::kResize && world_.resize) ||
+                   (decision.action == Action::kMigrate && world_.migrate) ||
+                   (decision.action == Action::kCoLocate && world_.co_locate);
+  if (can) decisions_.push_back(decision);
+  return can;
+}
+
+const std::vector<PolicyInfo>& registry() {
+  static const std::vector<PolicyInfo> all = [] {
+    std::vector<PolicyInfo> list;
+    add_list_policies(list);
+    add_preemptive_policies(list);
+    add_sing(list);
+    add_easy(list);
+    add_conservative(list);
+    return list;
+  }();
+  return all;
+}
+
+Result<const PolicyInfo*> find_policy(const std::string& name) {
+  std::vector<std::string> names;
+  for (const PolicyInfo& info : registry()) {
+    if (info.name == name) return &info;
+    names.push_back(info.name);
+  }
+  const std::string near = nearest(name, names);
+  return fail(Code::kUsage, fmt::format("unknown policy '{}'", printable(name)),
+              near.empty() ? "see `comity policy list`" : fmt::format("did you mean '{}'?", near));
+}
+
+}  // namespace comity::sched

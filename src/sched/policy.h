@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scheduling policy: given the state of the cluster and the time it decides what starts, stops and moves. The same
+// object runs in the twin and in the live server. A policy sees no socket, thread, file or clock, and draws no random
+// number: the same state and time give the same decisions.
+//
+// A pass is one call of decide(). Each decision is applied to the working state as it is made, so the next question
+// the policy asks already sees it; the list of decisions is what the world then carries out.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/params.h"
+#include "cluster/state.h"
+
+namespace comity::sched {
+
+using cluster::Allocation;
+using cluster::Job;
+using cluster::Pool;
+using cluster::QueueEntry;
+using cluster::ShapeClass;
+using cluster::ShapeId;
+using cluster::State;
+
+enum class Action : std::uint8_t { kStart, kStop, kPreempt, kResize, kMigrate, kCoLocate, kWakeAt };
+
+struct Decision {
+  Action action = Action::kStart;
+  JobId job;
+  JobId other;             // kStart: the head that it passed; kCoLocate: whose GPUs it shares
+  Time value = 0;          // kPreempt: overhead (ns); kStop: how long it ran in all; kWakeAt: the instant
+  profile::Shape shape;    // kResize: the new shape
+};
+
+// What the world that runs the pass can carry out and knows.
+struct World {
+  bool estimates_exact = false;  // every job ends exactly at its expected end
+  bool resize = false;
+  bool migrate = false;
+  bool co_locate = false;
+};
+
+class Pass {
+ public:
+  Pass(State& state, Time now, const World& world, std::vector<Decision>& decisions)
+      : state_(state), now_(now), world_(world), decisions_(decisions) {}
+
+  [[nodiscard]] const State& state() const { return state_; }
+  [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] const World& world() const { return world_; }
+  [[nodiscard]] const Job& job(std::uint32_t id) const { return state_.job(JobId(id)); }
+  [[nodiscard]] bool fits(ShapeId shape, Pool::Pools pools = Pool::Pools::kAny) const {
+    const ShapeClass& s = state_.shape(shape);
+    return state_.pool().fits(s.shape, s.where, pools);
+  }
+
+  // Starts a waiting eligible job where the placement rule puts it; false (and nothing changed) when it does not fit.
+  // `overtook` is the head that it passes, whose account is charged.
+  bool start(std::uint32_t job, JobId overtook = JobId(), Pool::Pools pools = Pool::Pools::kAny);
+  // Back to waiting with its progress; `overhead` is added to what it must still run.
+  void preempt(std::uint32_t job, Time overhead);
+  // Ends a job before its work is done.
+  void stop(std::uint32_t job);
+  // Asks for a pass at `at` (> now) even if nothing happens until then.
+  void wake_at(Time at);
+  // Decisions that change a running job in place. False when the world of this pass can't carry them out.
+  bool propose(const Decision& decision);
+
+ private:
+  State& state_;
+  Time now_;
+  const World& world_;
+  std::vector<Decision>& decisions_;
+  Allocation scratch_;
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  // One pass over one resource group; called for each group at each instant at which something changed.
+  virtual void decide(Pass& pass, std::uint32_t group) = 0;
+  // The order in which eligible jobs of a shape wait.
+  [[nodiscard]] virtual cluster::RankFn rank() const { return cluster::rank_by_arrival; }
+};
+
+// One line of the registry: how a policy is called, what it does, its parameters, how to make one.
+struct PolicyInfo {
+  std::string name;
+  std::string summary;  // one sentence
+  std::string source;   // paper or rule
+  bool preemptive = false;
+  bool uses_estimates = false;
+  std::vector<Param> params;  // named "<name>.<parameter>"
+  std::unique_ptr<Policy> (*make)(const Params& params);
+};
+
+// All policies in the order in which tables show them.
+[[nodiscard]] const std::vector<PolicyInfo>& registry();
+// kUsage with the nearest name when there is none.
+[[nodiscard]] Result<const PolicyInfo*> find_policy(const std::string& name);
+
+}  // namespace comity::sched

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "twin/replay.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "base/text.h"
+#include "math/quantile.h"
+#include "sim/event_queue.h"
+#include "sim/fingerprint.h"
+
+namespace comity::twin {
+namespace {
+
+using cluster::Event;
+using cluster::EventKind;
+using cluster::JobStatus;
+using sched::Action;
+using sched::Decision;
+__extension__ using Wide = __int128;
+
+constexpr std::uint32_t kWake = JobId::kInvalid;  // payload of a wake-up
+enum Channel : std::size_t { kUsed, kWanted, kWaiting, kRunning };
+
+class Replay {
+ public:
+  Replay(const Workload& workload, const sched::PolicyInfo& info, const Params& params, const ReplayOptions& options)
+      : workload_(workload),
+        options_(options),
+        policy_(info.make(params)),
+        state_(options.cluster, options.placement, workload.trace().names, policy_->rank()) {
+    world_.estimates_exact = options.estimates == Estimates::kOracle;
+    result_.policy = info.name;
+    for (const Param& p : info.params) result_.parameters[p.name] = params.value_text(p.name);
+    jct_.reserve(workload.size());
+    queue_.reserve(workload.size());
+    if (options.detail) {
+      result_.detail.push_back({std::vector<JobOutcome>(workload.size()), {},
+                                sim::BinnedSeries({"gpus_used", "gpus_waiting", "jobs_waiting", "jobs_running"},
+                                                  workload.size() == 0 ? 0 : workload.row(0).submit)});
+      detail_ = &result_.detail.back();
+    }
+  }
+
+  Result<RunResult> run() {
+    const std::int64_t begin = steady_ns();
+    Progress progress(result_.policy, "jobs", workload_.size(), options_.quiet);
+    const std::size_t jobs = workload_.size();
+    first_submit_ = jobs == 0 ? 0 : workload_.row(0).submit;
+    now_ = first_submit_;
+    std::uint64_t steps = 0;
+    while (next_ < jobs || !events_.empty()) {
+      const Time arrival = next_ < jobs ? workload_.row(next_).submit : kNever;
+      advance(std::min(arrival, events_.top_time()));
+      while (events_.top_time() == now_) finish(events_.pop().payload);
+      while (next_ < jobs && workload_.row(next_).submit == now_) submit();
+      decide();
+      if (detail_ != nullptr) sample();
+      if ((++steps & 4095) != 0) continue;
+      progress.update(next_);
+      if (interrupted()) {
+        result_.partial = true;
+        break;
+      }
+    }
+    summarise();
+    result_.wall_s = static_cast<double>(steady_ns() - begin) * 1e-9;
+    if (auto status = check(); !status) return fail(status.error());
+    result_.peak_rss_bytes = peak_rss_bytes();
+    return std::move(result_);
+  }
+
+ private:
+  void advance(Time to) {
+    used_gpu_ns_ += Wide{state_.used_gpus()} * (to - now_);
+    now_ = to;
+  }
+  void note(std::uint32_t kind, std::uint32_t job) {
+    fingerprint_.add(now_, kind, job);
+    ++result_.events;
+  }
+
+  Time estimate_of(std::size_t job) const {
+    const trace::Row& row = workload_.row(job);
+    switch (options_.estimates) {
+      case Estimates::kOracle: break;
+      case Estimates::kUser: return row.request.estimate >= 0 ? row.request.estimate : row.duration;
+      case Estimates::kNoisy: {
+        Rng rng(options_.seed, job);
+        for (;;) {
+          const double factor = 1 + rng.normal(0, options_.noise_percent / 100);
+          if (factor > 0.5 && factor < 2) return static_cast<Time>(static_cast<double>(row.duration) * factor);
+        }
+      }
+    }
+    return row.duration;
+  }
+
+  void submit() {
+    const auto job = static_cast<std::uint32_t>(next_++);
+    const trace::Row& row = workload_.row(job);
+    ++result_.submitted;
+    note(static_cast<std::uint32_t>(EventKind::kSubmit), job);
+    if (const std::string why = state_.never_runs(row.request); !why.empty()) return reject(job, why);
+    Event event;
+    event.kind = EventKind::kSubmit;
+    event.at = now_;
+    event.job = JobId(job);
+    event.value = estimate_of(job);
+    event.request = &row.request;
+    state_.apply(event);
+    wanted_gpus_ += row.request.shape.total();
+  }
+
+  void reject(std::uint32_t job, const std::string& why) {
+    ++result_.rejected;
+    auto it = std::find_if(result_.rejections.begin(), result_.rejections.end(),
+                           [&](const Rejection& r) { return r.reason == why; });
+    if (it == result_.rejections.end()) it = result_.rejections.insert(it, Rejection{why, 0, {}});
+    ++it->jobs;
+    if (it->examples.size() < 10) it->examples.push_back(workload_.id_text(job));
+  }
+
+  // True work that is left, overhead charged so far included.
+  Time left(std::uint32_t job) const {
+    Time extra = 0;
+    if (!overhead_.empty()) {
+      const auto it = overhead_.find(job);
+      if (it != overhead_.end()) extra = it->second;
+    }
+    return workload_.row(job).duration + extra - state_.job(JobId(job)).executed;
+  }
+
+  void finish(std::uint32_t job) {
+    if (job == kWake) return;
+    if (state_.ended(JobId(job))) return;
+    const cluster::Job& j = state_.job(JobId(job));
+    // The job was preempted and this end belongs to an earlier run of it.
+    if (j.status != JobStatus::kRunning || state_.running()[j.slot].start + left(job) != now_) return;
+    const Time ran = left(job) + j.executed;
+    if (detail_ != nullptr) close_stretches(job);
+    Event event;
+    event.kind = EventKind::kEnd;
+    event.at = now_;
+    event.job = JobId(job);
+    gpu_ns_by_jobs_ += Wide{j.gpus} * ran;
+    state_.apply(event);
+    note(static_cast<std::uint32_t>(EventKind::kEnd), job);
+    ++result_.finished;
+    leave(job, ran, false);
+  }
+
+  void leave(std::uint32_t job, Time ran, bool stopped) {
+    const Time jct = now_ - workload_.row(job).submit;
+    jct_sum_ += jct;
+    queue_sum_ += jct - ran;
+    jct_.push_back(to_seconds(jct));
+    queue_.push_back(to_seconds(jct - ran));
+    last_end_ = now_;
+    if (detail_ == nullptr) return;
+    detail_->jobs[job].end = now_;
+    detail_->jobs[job].ran = ran;
+    detail_->jobs[job].stopped = stopped;
+  }
+
+  void decide() {
+    decisions_.clear();
+    sched::Pass pass(state_, now_, world_, decisions_);
+    for (std::uint32_t group = 0; group < state_.groups(); ++group) policy_->decide(pass, group);
+    for (const Decision& d : decisions_) carry_out(d);
+  }
+
+  void carry_out(const Decision& d) {
+    const std::uint32_t job = d.job.value;
+    switch (d.action) {
+      case Action::kStart:
+        note(static_cast<std::uint32_t>(EventKind::kStart), job);
+        events_.push(now_ + left(job), job);
+        wanted_gpus_ -= state_.job(d.job).gpus;
+        if (detail_ != nullptr) open_stretches(job);
+        return;
+      case Action::kPreempt:
+        note(static_cast<std::uint32_t>(EventKind::kPreempt), job);
+        ++result_.preemptions;
+        if (d.value > 0) overhead_[job] += d.value;
+        wanted_gpus_ += state_.job(d.job).gpus;
+        if (detail_ == nullptr) return;
+        ++detail_->jobs[job].preemptions;
+        return close_stretches(job);
+      case Action::kStop: return carry_out_stop(job, d.value);
+      case Action::kWakeAt:
+        events_.push(d.value, kWake);
+        return;
+      case Action::kResize:
+      case Action::kMigrate:
+      case Action::kCoLocate: COMITY_CHECK(false);  // Pass::propose refused them: this world has not claimed them
+    }
+  }
+
+  void carry_out_stop(std::uint32_t job, Time ran) {
+    note(static_cast<std::uint32_t>(EventKind::kStop), job);
+    ++result_.stopped;
+    gpu_ns_by_jobs_ += Wide{workload_.row(job).request.shape.total()} * ran;
+    if (detail_ != nullptr) close_stretches(job);
+    leave(job, ran, true);
+  }
+
+  void open_stretches(std::uint32_t job) {
+    if (detail_->jobs[job].first_start < 0) detail_->jobs[job].first_start = now_;
+    std::vector<Stretch>& all = detail_->stretches;
+    const auto& parts = state_.running()[state_.job(JobId(job)).slot].allocation.parts;
+    if (parts.empty() || all.size() + parts.size() > kMaxStretches) return;
+    open_[job] = {all.size(), parts.size()};
+    for (const cluster::Part& part : parts)
+      all.push_back({job, part.node.value, static_cast<std::uint32_t>(std::popcount(part.gpus)), now_, kNever});
+  }
+  void close_stretches(std::uint32_t job) {
+    const auto it = open_.find(job);
+    if (it == open_.end()) return;
+    for (std::size_t i = 0; i < it->second.second; ++i) detail_->stretches[it->second.first + i].end = now_;
+    open_.erase(it);
+  }
+  void sample() {
+    sim::BinnedSeries& s = detail_->series;
+    s.set(kUsed, now_, static_cast<double>(state_.used_gpus()));
+    s.set(kWanted, now_, static_cast<double>(wanted_gpus_));
+    s.set(kWaiting, now_, static_cast<double>(state_.waiting()));
+    s.set(kRunning, now_, static_cast<double>(state_.running().size()));
+  }
+
+  void summarise() {
+    const std::size_t n = jct_.size();
+    result_.unfinished = state_.live() + (workload_.size() - next_);
+    result_.submitted += workload_.size() - next_;  // interrupted: the rest counts as unfinished
+    result_.fingerprint = fingerprint_.value();
+    const Time span = last_end_ - first_submit_;
+    if (detail_ != nullptr) detail_->series.finish(std::max(now_, first_submit_ + 1));
+    if (n == 0) return;
+    const auto mean = [&](Wide sum) { return static_cast<double>(sum) / static_cast<double>(n) * 1e-9; };
+    result_.avg_jct_s = mean(jct_sum_);
+    result_.avg_queue_s = mean(queue_sum_);
+    result_.max_queue_s = *std::max_element(queue_.begin(), queue_.end());
+    const double qs[] = {0.5, 0.99};
+    const auto jct = math::quantiles(jct_, qs);
+    const auto queue = math::quantiles(queue_, qs);
+    result_.median_jct_s = jct[0];
+    result_.p99_jct_s = jct[1];
+    result_.median_queue_s = queue[0];
+    result_.p99_queue_s = queue[1];
+    result_.makespan_s = to_seconds(span);
+    if (span > 0) {
+      result_.gpu_utilization =
+          static_cast<double>(used_gpu_ns_) / (static_cast<double>(state_.pool().capacity()) * static_cast<double>(span));
+    }
+  }
+
+  Status check() const {
+    const auto broken = [&](const std::string& what) {
+      return fail(Code::kFailed, fmt::format("policy {}: {}", result_.policy, what));
+    };
+    if (result_.partial) return {};
+    if (result_.submitted != result_.finished + result_.stopped + result_.rejected + result_.unfinished)
+      return broken(fmt::format("jobs are not conserved: {} submitted, {} finished, {} stopped, {} rejected, {} unfinished",
+                                result_.submitted, result_.finished, result_.stopped, result_.rejected, result_.unfinished));
+    if (result_.unfinished != 0)
+      return broken(fmt::format("{} jobs never finished though nothing was left to wait for", result_.unfinished));
+    if (used_gpu_ns_ != gpu_ns_by_jobs_) return broken("GPU time in use differs from the sum over jobs");
+    if (state_.pool().free_gpus() != static_cast<std::int64_t>(state_.pool().capacity()))
+      return broken("GPUs are not all free at the end");
+    return {};
+  }
+
+  const Workload& workload_;
+  const ReplayOptions& options_;
+  std::unique_ptr<sched::Policy> policy_;
+  cluster::State state_;
+  sched::World world_;
+  sim::EventQueue<std::uint32_t> events_;
+  std::vector<Decision> decisions_;
+  std::unordered_map<std::uint32_t, Time> overhead_;  // charged for preemptions, by job
+  std::unordered_map<std::uint32_t, std::pair<std::size_t, std::size_t>> open_;  // detail only: job -> its stretches
+  RunResult result_;
+  Detail* detail_ = nullptr;
+  sim::Fingerprint fingerprint_;
+  std::vector<double> jct_;
+  std::vector<double> queue_;
+  std::size_t next_ = 0;
+  Time now_ = 0;
+  Time first_submit_ = 0;
+  Time last_end_ = 0;
+  Wide used_gpu_ns_ = 0;
+  Wide gpu_ns_by_jobs_ = 0;
+  Wide jct_sum_ = 0;
+  Wide queue_sum_ = 0;
+  std::uint64_t wanted_gpus_ = 0;
+};
+
+// Strict mode: every job that could never run is named before anything is simulated.
+Status refuse_impossible(const Workload& workload, const ReplayOptions& options) {
+  cluster::State state(options.cluster, options.placement, workload.trace().names);
+  std::uint64_t jobs = 0;
+  std::string named;
+  std::string why;
+  for (std::size_t job = 0; job < workload.size(); ++job) {
+    const std::string reason = state.never_runs(workload.row(job).request);
+    if (reason.empty()) continue;
+    if (jobs++ == 0) why = reason;
+    if (jobs <= 1000) named += (named.empty() ? "" : ", ") + workload.id_text(job);
+  }
+  if (jobs == 0) return {};
+  Error error;
+  error.code = Code::kInput;
+  error.message = fmt::format("{} job{} can never run on this cluster (job {}{}); the first: {}", jobs, jobs == 1 ? "" : "s",
+                              named, jobs > 1000 ? ", ..." : "", why);
+  error.file = workload.trace().path;
+  error.hint = "--mode skip counts them as rejected and goes on";
+  return fail(std::move(error));
+}
+
+}  // namespace
+
+Result<RunResult> replay(const Workload& workload, const sched::PolicyInfo& policy, const Params& params,
+                         const ReplayOptions& options) {
+  if (auto status = cluster::Pool::check_spec(options.cluster, options.placement); !status) return fail(status.error());
+  if (options.mode == Mode::kStrict) {
+    if (auto status = refuse_impossible(workload, options); !status) return fail(status.error());
+  }
+  return Replay(workload, policy, params, options).run();
+}
+
+Result<std::vector<RunResult>> replay_all(const Workload& workload, const std::vector<const sched::PolicyInfo*>& policies,
+                                          const Params& params, const ReplayOptions& options, std::size_t threads) {
+  std::vector<std::optional<Result<RunResult>>> slots(policies.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < policies.size() && !interrupted(); i = next++)
+      slots[i] = replay(workload, *policies[i], params, options);
+  };
+  std::vector<std::thread> pool;
+  for (std::size_t t = 1; t < std::min(threads, policies.size()); ++t) pool.emplace_back(work);
+  work();
+  for (std::thread& t : pool) t.join();
+  std::vector<RunResult> results;
+  for (auto& slot : slots) {
+    if (!slot) continue;  // interrupted before it began
+    if (!*slot) return fail(slot->error());
+    results.push_back(std::move(**slot));
+  }
+  return results;
+}
+
+}  // namespace comity::twin

@@ -3,7 +3,7 @@
 #   x.cc -> lib<folder>   x_test.cc -> <folder>_test   x_fuzz.cc -> x_fuzz (preset fuzz only)
 include_guard()
 
-option(COMITY_TESTS "build the tests" ON)
+set(COMITY_TESTS AUTO CACHE STRING "build the tests: ON, OFF, or AUTO (where GoogleTest and rapidcheck are installed)")
 option(COMITY_FUZZ "build the fuzzers (clang only)" OFF)
 set(COMITY_SANITIZE "" CACHE STRING "address;undefined or thread")
 
@@ -47,7 +47,7 @@ function(comity_library name)
 
   set(tests ${all})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  if(COMITY_TESTS AND tests)
+  if(COMITY_BUILD_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE comity_${name} ${arg_PRIVATE} GTest::gtest_main rapidcheck)
     add_test(NAME ${name} COMMAND ${name}_test)

@@ -90,7 +90,8 @@ class PrefixedSource final : public ByteSource {
 bool is_zstd(std::string_view head) {
   if (head.starts_with("\x28\xb5\x2f\xfd")) return true;
   // A skippable frame: 0x184D2A50 to 0x184D2A5F, little endian.
-  return head.size() >= 4 && (static_cast<unsigned char>(head[0]) & 0xf0U) == 0x50 && head.substr(1, 3) == "\x2a\x4d\x18";
+  const bool nibble = !head.empty() && (static_cast<unsigned char>(head[0]) & 0xf0U) == 0x50;
+  return nibble && head.substr(1).starts_with("\x2a\x4d\x18");
 }
 
 // The name of a format that is recognised only to say that it is not read.

@@ -55,7 +55,8 @@ Result<LineReader::Line> LineReader::next() {
   const char* newline = nullptr;
   for (;;) {
     if (end_ - begin_ > searched) {
-      newline = static_cast<const char*>(std::memchr(buffer_.data() + begin_ + searched, '\n', end_ - begin_ - searched));
+      const char* const from = buffer_.data() + begin_ + searched;
+      newline = static_cast<const char*>(std::memchr(from, '\n', end_ - begin_ - searched));
     }
     searched = end_ - begin_;
     if (newline != nullptr || eof_ || searched > limits::kLineBytes) break;

@@ -3,17 +3,67 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "base/units.h"
 
 namespace comity {
 
+namespace {
+
+using Typed = std::variant<bool, std::int64_t, double, std::string>;
+
+struct Refusal {
+  std::string message;
+  std::string hint;
+};
+
+std::string range_text(const Param& p) {
+  return fmt::format("{} to {}{}{}", p.low, p.high, p.unit.empty() ? "" : " ", p.unit);
+}
+
+// The typed value of `text` and the number that the range bounds, or why it is none.
+tl::expected<std::pair<Typed, double>, Refusal> parse_value(const Param& p, std::string_view text) {
+  const auto refuse = [&](std::string_view what, std::string hint = {}) {
+    return tl::unexpected<Refusal>({fmt::format("'{}' is {}", printable(text), what), std::move(hint)});
+  };
+  switch (p.type) {
+    case Param::Type::kBool:
+      if (text == "true" || text == "1" || text == "on") return std::pair(Typed(true), p.low);
+      if (text == "false" || text == "0" || text == "off") return std::pair(Typed(false), p.low);
+      return refuse("neither true nor false");
+    case Param::Type::kInt:
+      if (const auto i = parse_int(text)) return std::pair(Typed(*i), static_cast<double>(*i));
+      return refuse("not a whole number");
+    case Param::Type::kReal:
+      if (text == "inf") return std::pair(Typed(std::numeric_limits<double>::infinity()), p.high);
+      if (const auto d = parse_double(text)) return std::pair(Typed(*d), *d);
+      return refuse("not a number");
+    case Param::Type::kTime:
+      if (const auto t = parse_length(text)) return std::pair(Typed(*t), to_seconds(*t));
+      return refuse("not a time", "write seconds or 30s, 10m, 4h, 2d");
+    case Param::Type::kChoice:
+      if (std::find(p.choices.begin(), p.choices.end(), text) == p.choices.end()) {
+        return refuse(fmt::format("not one of {}", fmt::join(p.choices, ", ")));
+      }
+      break;
+    case Param::Type::kText:
+      if (text.size() > limits::kNameBytes) return refuse(fmt::format("longer than {} bytes", limits::kNameBytes));
+      break;
+  }
+  return std::pair(Typed(std::string(text)), p.low);
+}
+
+}  // namespace
+
 Params::Params(std::vector<Param> declared) : declared_(std::move(declared)) {
   for (const Param& p : declared_) {
+    COMITY_CHECK(!values_.contains(p.name));  // declared twice
     const Status status = set(p.name, p.fallback, "default");
     COMITY_CHECK(status.has_value());  // a default outside its own range
   }
@@ -27,59 +77,25 @@ const Param* Params::find(std::string_view name) const {
 bool Params::knows(std::string_view name) const { return find(name) != nullptr; }
 
 Status Params::set(std::string_view name, std::string_view value, std::string origin) {
-  const Param* p = find(name);
   const auto bad = [&](std::string message, std::string hint) {
-    return fail(Error{.code = Code::kUsage, .message = std::move(message), .file = {}, .line = 0, .field = printable(name),
-                      .hint = std::move(hint), .cause = {}});
+    return fail(Error{.code = Code::kUsage, .message = std::move(message), .file = {}, .line = 0,
+                      .field = printable(name), .hint = std::move(hint), .cause = {}});
   };
+  const Param* p = find(name);
   if (p == nullptr) {
     std::vector<std::string> names;
     for (const Param& q : declared_) names.push_back(q.name);
     const std::string near = nearest(name, names);
-    return bad("unknown parameter", near.empty() ? "`comity policy show NAME` lists them" : fmt::format("did you mean '{}'?", near));
+    return bad("unknown parameter",
+               near.empty() ? "`comity policy show NAME` lists them" : fmt::format("did you mean '{}'?", near));
   }
-  const std::string shown = printable(value);
-  Value v;
-  double in_range = 0;
-  switch (p->type) {
-    case Param::Type::kBool:
-      if (value != "true" && value != "false" && value != "1" && value != "0" && value != "on" && value != "off")
-        return bad(fmt::format("'{}' is neither true nor false", shown), "");
-      v.v = value == "true" || value == "1" || value == "on";
-      break;
-    case Param::Type::kInt: {
-      const auto i = parse_int(value);
-      if (!i) return bad(fmt::format("'{}' is not a whole number", shown), "");
-      v.v = *i;
-      in_range = static_cast<double>(*i);
-      break;
-    }
-    case Param::Type::kReal: {
-      const auto d = value == "inf" ? std::optional(std::numeric_limits<double>::infinity()) : parse_double(value);
-      if (!d) return bad(fmt::format("'{}' is not a number", shown), "");
-      v.v = *d;
-      in_range = value == "inf" ? p->high : *d;
-      break;
-    }
-    case Param::Type::kTime: {
-      const auto t = parse_length(value);
-      if (!t) return bad(fmt::format("'{}' is not a time", shown), "write seconds or 30s, 10m, 4h, 2d");
-      v.v = *t;
-      in_range = to_seconds(*t);
-      break;
-    }
-    case Param::Type::kChoice:
-      if (std::find(p->choices.begin(), p->choices.end(), value) == p->choices.end())
-        return bad(fmt::format("'{}' is not one of {}", shown, fmt::join(p->choices, ", ")), "");
-      v.v = std::string(value);
-      break;
-    case Param::Type::kText: v.v = std::string(value); break;
+  auto parsed = parse_value(*p, value);
+  if (!parsed) return bad(std::move(parsed.error().message), std::move(parsed.error().hint));
+  auto& [typed, number] = *parsed;
+  if (p->low != p->high && (number < p->low || number > p->high)) {
+    return bad(fmt::format("{} is out of range", printable(value)), range_text(*p));
   }
-  if (p->low != p->high && (in_range < p->low || in_range > p->high))
-    return bad(fmt::format("{} is out of range", shown), fmt::format("{} to {}{}", p->low, p->high, p->unit.empty() ? "" : " " + p->unit));
-  v.text = std::string(value);
-  v.origin = std::move(origin);
-  values_.insert_or_assign(std::string(name), std::move(v));
+  values_.insert_or_assign(std::string(name), Value{std::move(typed), std::string(value), std::move(origin)});
   return {};
 }
 
@@ -89,12 +105,33 @@ const Params::Value& Params::get(std::string_view name) const {
   return it->second;
 }
 
-bool Params::boolean(std::string_view name) const { return std::get<bool>(get(name).v); }
-std::int64_t Params::integer(std::string_view name) const { return std::get<std::int64_t>(get(name).v); }
-double Params::real(std::string_view name) const { return std::get<double>(get(name).v); }
-std::int64_t Params::time(std::string_view name) const { return std::get<std::int64_t>(get(name).v); }
-const std::string& Params::text(std::string_view name) const { return std::get<std::string>(get(name).v); }
+const Params::Value& Params::get(std::string_view name, Param::Type type) const {
+  const Param* p = find(name);
+  COMITY_CHECK(p != nullptr);
+  COMITY_CHECK(p->type == type);
+  return get(name);
+}
+
+bool Params::boolean(std::string_view name) const { return std::get<bool>(get(name, Param::Type::kBool).v); }
+
+std::int64_t Params::integer(std::string_view name) const {
+  return std::get<std::int64_t>(get(name, Param::Type::kInt).v);
+}
+
+double Params::real(std::string_view name) const { return std::get<double>(get(name, Param::Type::kReal).v); }
+
+std::int64_t Params::time(std::string_view name) const {
+  return std::get<std::int64_t>(get(name, Param::Type::kTime).v);
+}
+
+const std::string& Params::text(std::string_view name) const {
+  const std::string* v = std::get_if<std::string>(&get(name).v);
+  COMITY_CHECK(v != nullptr);
+  return *v;
+}
+
 const std::string& Params::value_text(std::string_view name) const { return get(name).text; }
+
 const std::string& Params::origin(std::string_view name) const { return get(name).origin; }
 
 }  // namespace comity

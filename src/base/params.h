@@ -57,6 +57,7 @@ class Params {
   };
   [[nodiscard]] const Param* find(std::string_view name) const;
   [[nodiscard]] const Value& get(std::string_view name) const;
+  [[nodiscard]] const Value& get(std::string_view name, Param::Type type) const;
 
   std::vector<Param> declared_;
   std::map<std::string, Value, std::less<>> values_;

@@ -11,7 +11,8 @@ namespace comity {
 bool is_terminal(int fd) { return ::isatty(fd) == 1; }
 
 std::int64_t steady_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
 }
 
 std::uint64_t peak_rss_bytes() {

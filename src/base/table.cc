@@ -6,14 +6,15 @@
 
 #include "base/check.h"
 #include "base/csv.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "base/utf8.h"
 
 namespace comity {
 namespace {
 
-// Characters on the screen, not bytes.
-std::size_t width_of(const std::string& s) {
-  return static_cast<std::size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
+// A cell as it is shown. Job and user names come from outside and must not steer the terminal.
+std::string shown(const std::string& text) { return printable(text, limits::kNameBytes); }
 
 }  // namespace
 
@@ -25,6 +26,7 @@ void Table::add_row(std::vector<Cell> cells) {
 }
 
 std::vector<std::size_t> Table::best_rows(std::size_t column) const {
+  COMITY_CHECK(column < columns_.size());
   std::vector<std::size_t> best;
   if (columns_[column].best == Best::kNone || rows_.size() < 2) return best;
   const double sign = columns_[column].best == Best::kLowest ? 1 : -1;
@@ -42,13 +44,14 @@ std::vector<std::size_t> Table::best_rows(std::size_t column) const {
 std::string Table::text(bool colour) const {
   std::vector<std::size_t> width;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    std::size_t w = width_of(columns_[c].title);
-    for (const auto& row : rows_) w = std::max(w, width_of(row[c].text) + (columns_[c].best == Best::kNone ? 0 : 1));
+    std::size_t w = count_code_points(columns_[c].title);
+    const std::size_t mark = columns_[c].best == Best::kNone ? 0 : 1;
+    for (const auto& row : rows_) w = std::max(w, count_code_points(shown(row[c].text)) + mark);
     width.push_back(w);
   }
   std::string out;
   const auto put = [&](std::size_t c, const std::string& s, const std::string& tail, bool bold) {
-    const std::size_t pad = width[c] - std::min(width[c], width_of(s) + width_of(tail));
+    const std::size_t pad = width[c] - std::min(width[c], count_code_points(s) + count_code_points(tail));
     if (c > 0) out += "  ";
     if (columns_[c].right) out.append(pad, ' ');
     if (bold && colour) out += "\x1b[1;32m";
@@ -64,7 +67,7 @@ std::string Table::text(bool colour) const {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const bool marked = std::find(best[c].begin(), best[c].end(), r) != best[c].end();
       const bool room = columns_[c].best != Best::kNone;
-      put(c, rows_[r][c].text, marked ? "*" : room ? " " : "", marked);
+      put(c, shown(rows_[r][c].text), marked ? "*" : room ? " " : "", marked);
     }
     while (!out.empty() && out.back() == ' ') out.pop_back();
     out += '\n';

@@ -187,6 +187,7 @@ void State::start(const Event& event) {
 Allocation State::stop_running(JobId id) {
   Job& job = at(id);
   COMITY_CHECK(job.status == JobStatus::kRunning);
+  left_.push_back(id);
   Allocation held = std::move(running_[job.slot].allocation);
   pool_.release(held);
   if (job.slot + 1 != running_.size()) {

@@ -81,6 +81,10 @@ class State {
   [[nodiscard]] const ShapeClass& shape(ShapeId id) const { return *shapes_[id]; }
   [[nodiscard]] const std::vector<Running>& running() const { return running_; }
   [[nodiscard]] const Pool& pool() const { return pool_; }
+  // Jobs that stopped running (ended, preempted, requeued, cancelled) since forget_left(), so that a policy can keep
+  // an order of the running jobs without looking at each of them.
+  [[nodiscard]] const std::vector<JobId>& left() const { return left_; }
+  void forget_left() { left_.clear(); }
   [[nodiscard]] std::size_t groups() const { return active_.size(); }
   // Shapes of a group with a non-empty list that the nodes that are up could hold. Order is not meaningful.
   [[nodiscard]] const std::vector<ShapeId>& active(std::uint32_t group) const { return active_[group]; }
@@ -144,6 +148,7 @@ class State {
   std::uint64_t last_shape_hash_ = 0;
   std::vector<std::vector<ShapeId>> active_;  // by group
   std::vector<Running> running_;
+  std::vector<JobId> left_;
   std::uint64_t waiting_ = 0;
   std::uint64_t used_gpus_ = 0;
   bool limits_ = false;

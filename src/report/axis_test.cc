@@ -65,7 +65,8 @@ TEST(PlanAxis, TimeCountsAsPeopleDo) {
 }
 
 TEST(PlanAxis, LogarithmicByHand) {
-  EXPECT_EQ(labels(plan(Scale::kLog, 1, 1e5)), (std::vector<std::string>{"1", "10", "100", "1,000", "10,000", "100,000"}));
+  const std::vector<std::string> powers{"1", "10", "100", "1,000", "10,000", "100,000"};
+  EXPECT_EQ(labels(plan(Scale::kLog, 1, 1e5)), powers);
   EXPECT_EQ(labels(plan(Scale::kLog, 2, 45)), (std::vector<std::string>{"2", "5", "10", "20", "50"}));
   const std::vector<std::string> times{"1 s", "10 s", "1 min", "10 min", "1 h", "6 h", "1 d"};
   EXPECT_EQ(labels(plan(Scale::kLogTime, 1, 86400, 7)), times);

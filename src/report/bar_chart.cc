@@ -8,7 +8,7 @@ namespace comity::report {
 namespace {
 
 constexpr double kTurned = -38;         // degrees of labels too wide for their group
-constexpr double kLabelMost = 130;      // widest group label
+constexpr double kLabelMost = 150;      // widest group label
 constexpr std::size_t kValuesMost = 16;  // bars that carry their value
 
 double label_width(const BarChart& chart) {
@@ -78,7 +78,7 @@ std::string draw(const BarChart& chart) {
   }
   Axis y_axis = chart.y;
   y_axis.scale = y_axis.scale == Scale::kTime ? Scale::kTime : Scale::kLinear;
-  return figure({chart.title, chart.description}, legend, 330, 280, [&](Canvas& canvas) {
+  return figure({chart.title, chart.description}, legend, 350, 280, [&](Canvas& canvas) {
     PlannedAxis x;
     x.title = chart.group_title;
     const PlannedAxis y = plan_axis(y_axis, extent, y_tick_count(canvas), Ends::kRound);
@@ -108,7 +108,7 @@ std::string draw(const HistogramChart& chart) {
   }
   Axis y_axis = chart.y;
   y_axis.scale = Scale::kLinear;
-  return figure({chart.title, chart.description}, {}, 300, 250, [&](Canvas& canvas) {
+  return figure({chart.title, chart.description}, {}, 320, 250, [&](Canvas& canvas) {
     const PlannedAxis x = plan_axis(chart.x, x_extent, x_tick_count(canvas), Ends::kData);
     const PlannedAxis y = plan_axis(y_axis, y_extent, y_tick_count(canvas), Ends::kRound);
     const Box box = draw_axes(canvas, x, &y, true);

@@ -34,8 +34,9 @@ std::vector<std::string> draw_all(const std::vector<double>& y, const std::strin
   const std::vector<std::string> names(y.size(), name);
   for (const Scale scale : {Scale::kLinear, Scale::kLog, Scale::kTime, Scale::kLogTime}) {
     const Axis axis{.title = name, .unit = name, .scale = scale};
-    out.push_back(draw(LineChart{name, name, axis, axis, {{name, ramp(y.size()), y}, {name, y, ramp(y.size()), true}}}));
-    out.push_back(draw(CdfChart{name, name, axis, {{name, y, ramp(y.size())}}}));
+    const std::vector<double> x = ramp(y.size());
+    out.push_back(draw(LineChart{name, name, axis, axis, {{name, x, y}, {name, y, x, true}}}));
+    out.push_back(draw(CdfChart{name, name, axis, {{name, y, x}}}));
     out.push_back(draw(BarChart{name, name, name, axis, names, {{name, y}, {name, y}}}));
     std::vector<double> edges = ramp(y.size() + 1);
     out.push_back(draw(HistogramChart{name, name, axis, axis, edges, y}));

@@ -45,7 +45,8 @@ void paint_bars(Canvas& canvas, const Box& box, const GanttChart& chart, const P
     const double left = x.place(bar.begin) * box.width;
     const double right = x.place(bar.end) * box.width;
     canvas.rect({left, static_cast<double>(bar.row) * down + gap / 2, std::max(right - left, kThinnest), down - gap},
-                "bar " + keys.legend[keys.index.at(bar.key)].classes, bar.label);
+                "bar " + keys.legend[keys.index.at(bar.key)].classes,
+                canvas.narrow() ? std::string_view() : std::string_view(bar.label));  // thousands; nobody hovers there
   }
   canvas.end_clip();
 }

@@ -15,7 +15,8 @@
 
 namespace comity::report {
 
-// Text for HTML and XML content and attributes: & < > " ' as references; control characters and invalid UTF-8 as U+FFFD.
+// Text for HTML and XML content and attributes: & < > " ' as references; control characters and invalid UTF-8 as
+// U+FFFD.
 [[nodiscard]] std::string escape(std::string_view text);
 
 class Page {

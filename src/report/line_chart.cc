@@ -80,7 +80,7 @@ std::string draw_lines(const FigureText& text, const Axis& x_axis, const Axis& y
       }
     }
   }
-  return figure(text, legend, 330, 270, [&](Canvas& canvas) {
+  return figure(text, legend, 350, 270, [&](Canvas& canvas) {
     const PlannedAxis x = plan_axis(x_axis, x_extent, x_tick_count(canvas), Ends::kData);
     const PlannedAxis y = plan_axis(y_axis, y_extent, y_tick_count(canvas), Ends::kRound);
     const Box box = draw_axes(canvas, x, &y, true);

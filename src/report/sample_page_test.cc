@@ -145,8 +145,8 @@ void add_awkward(Page& page) {
     many.series.push_back({"series number " + std::to_string(i), {0, 1, 2, 3}, {1e9 * i, 2e9 + 8e8 * i, 1e9, 5e8 * i}});
   }
   page.chart(draw(many), true);
-  page.chart(draw(BarChart{"Signs", "", "group", {.title = "change", .unit = "%"}, {"a", "b", "c"}, {{"", {-12.5, 0, 30}}}}),
-             true);
+  const Axis change{.title = "change", .unit = "%"};
+  page.chart(draw(BarChart{"Signs", "", "group", change, {"a", "b", "c"}, {{"", {-12.5, 0, 30}}}}), true);
 }
 
 TEST(SamplePage, IsWritten) {

@@ -43,18 +43,18 @@ td.right{white-space:nowrap}
 td.best{background:var(--best);color:var(--best-ink);font-weight:650}
 pre{background:var(--tint);border:1px solid var(--rule);border-radius:8px;padding:12px 14px;overflow-x:auto;
 font:14px/1.5 ui-monospace,"DejaVu Sans Mono",Consolas,monospace}
-.row{display:grid;grid-template-columns:1fr 1fr;gap:0 18px}
+.row{display:grid;grid-template-columns:1fr 1fr;gap:16px 18px;margin:16px 0}
 @media (max-width:860px){.row{grid-template-columns:minmax(0,1fr)}}
 figure.chart{margin:16px 0;padding:16px 18px 12px;border:1px solid var(--rule);border-radius:8px;
 background:var(--card);min-width:0}
 figcaption b{display:block;font-size:1.02rem;overflow-wrap:anywhere}
 figcaption span{display:block;color:var(--soft);font-size:14px;max-width:80ch;overflow-wrap:anywhere}
 figcaption{margin-bottom:8px}
+.row figure.chart{margin:0}
 .legend{display:flex;flex-wrap:wrap;gap:2px 18px;list-style:none;margin:0 0 8px;padding:0;font-size:14px}
 .legend li{display:flex;align-items:center;gap:7px;min-width:0}
 .key{width:22px;height:12px;flex:none}
 .chart svg.wide,.chart svg.narrow{display:block;width:100%;height:auto;overflow:visible}
-.chart svg.wide{max-width:960px;margin:0 auto}
 .chart svg.narrow{display:none;max-width:520px;margin:0 auto}
 .row svg.wide{display:none}.row svg.narrow{display:block}
 @media (max-width:640px){.chart svg.wide{display:none}.chart svg.narrow{display:block}

@@ -15,11 +15,24 @@ namespace {
 constexpr double kTop = 26;       // room above the plot for the y title
 constexpr double kBottom = 44;    // x labels and the x title
 constexpr double kLetter = 6.6;   // mean width of a letter at 12 px
-constexpr double kLegendMost = 24;
+constexpr std::size_t kLegendMost = 24;
+
+// Whether a byte of UTF-8 begins a letter.
+bool begins_letter(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }
 
 std::size_t letters(std::string_view words) {
-  return static_cast<std::size_t>(
-      std::count_if(words.begin(), words.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(words.begin(), words.end(), begins_letter));
+}
+
+// The byte at which letter `index` begins; the end when there are no more.
+std::size_t letter_offset(std::string_view words, std::size_t index) {
+  std::size_t at = 0;
+  for (std::size_t seen = 0; at < words.size(); ++at) {
+    if (begins_letter(words[at]) && seen++ == index) {
+      break;
+    }
+  }
+  return at;
 }
 
 std::string legend_markup(const std::vector<LegendEntry>& legend) {
@@ -29,13 +42,14 @@ std::string legend_markup(const std::vector<LegendEntry>& legend) {
   std::string out = "<ul class=\"legend\">";
   std::size_t shown = 0;
   for (const LegendEntry& entry : legend) {
-    if (static_cast<double>(shown++) >= kLegendMost) {
+    if (shown++ >= kLegendMost) {
       out += fmt::format("<li>and {} more</li>", legend.size() + 1 - shown);
       break;
     }
     out += "<li><svg class=\"key\" viewBox=\"0 0 22 12\" aria-hidden=\"true\">";
-    out += entry.line ? fmt::format("<path class=\"line {}\" d=\"M1 6H21\"/>", entry.classes)
-                      : fmt::format("<rect class=\"bar {}\" x=\"5\" y=\"0\" width=\"12\" height=\"12\"/>", entry.classes);
+    const std::string& classes = entry.classes;
+    out += entry.line ? fmt::format("<path class=\"line {}\" d=\"M1 6H21\"/>", classes)
+                      : fmt::format("<rect class=\"bar {}\" x=\"5\" y=\"0\" width=\"12\" height=\"12\"/>", classes);
     out += "</svg>" + escape(shortened(entry.name, 300)) + "</li>";
   }
   return out + "</ul>";
@@ -94,7 +108,7 @@ void Canvas::rect(const Box& box, std::string_view classes, std::string_view too
   if (opacity < 1) {
     fmt::format_to(std::back_inserter(body_), " fill-opacity=\"{:.3f}\"", opacity);
   }
-  if (tooltip.empty() || narrow_) {
+  if (tooltip.empty()) {
     raw("/>");
   } else {
     raw("><title>").raw(escape(tooltip)).raw("</title></rect>");
@@ -139,13 +153,10 @@ std::string shortened(std::string_view words, double width) {
   if (letters(words) <= most) {
     return std::string(words);
   }
-  std::size_t at = 0;
-  for (std::size_t seen = 0; at < words.size(); ++at) {
-    if ((static_cast<unsigned char>(words[at]) & 0xC0U) != 0x80 && seen++ == most - 1) {
-      break;
-    }
-  }
-  return std::string(words.substr(0, at)) + "…";
+  const std::size_t tail = most >= 9 ? most / 3 : 0;
+  const std::size_t head = most - 1 - tail;
+  return std::string(words.substr(0, letter_offset(words, head))) + "…" +
+         std::string(words.substr(letter_offset(words, letters(words) - tail)));
 }
 
 Box draw_axes(Canvas& canvas, const PlannedAxis& x, const PlannedAxis* y, bool x_ticks, const Margins& margins) {

@@ -26,7 +26,7 @@ struct Box {
 // One SVG being written. Coordinates are rounded to tenths. Text is escaped.
 class Canvas {
  public:
-  Canvas(bool narrow, double height) : narrow_(narrow), width_(narrow ? 360 : 760), height_(height) {}
+  Canvas(bool narrow, double height) : narrow_(narrow), width_(narrow ? 336 : 860), height_(height) {}
 
   [[nodiscard]] bool narrow() const { return narrow_; }
   [[nodiscard]] double width() const { return width_; }
@@ -40,7 +40,6 @@ class Canvas {
   void text(double x, double y, std::string_view anchor, std::string_view words, std::string_view classes = {},
             double degrees = 0);
   void line(double x1, double y1, double x2, double y2, std::string_view classes);
-  // `tooltip` is left out on a narrow drawing: nobody hovers there.
   void rect(const Box& box, std::string_view classes, std::string_view tooltip = {}, double opacity = 1);
   // A nested drawing with its origin at the box's corner that shows nothing outside of the box.
   void begin_clip(const Box& box);
@@ -75,7 +74,8 @@ struct FigureText {
 
 // About how wide `words` are at the charts' text size.
 [[nodiscard]] double text_width(std::string_view words);
-// `words` cut to at most `width`, with an ellipsis.
+// `words` cut to at most `width`, with an ellipsis; where there is room for it the end stays too, for it is often the
+// end that tells names apart.
 [[nodiscard]] std::string shortened(std::string_view words, double width);
 
 // Axes around the returned plot box; y labels at the left, the y title above them, the x title below. Labels that

@@ -39,7 +39,8 @@ class WellFormed {
   }
   void character(std::string_view forbidden) {
     const char c = rest_.front();
-    if (forbidden.find(c) != std::string_view::npos || (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t')) {
+    const bool control = static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t';
+    if (control || forbidden.find(c) != std::string_view::npos) {
       wrong("forbidden character");
     }
     if (c == '&' && rest_.substr(0, 10).find(';') == std::string_view::npos) {

@@ -77,20 +77,34 @@ class Conservative : public Policy {
     }
   }
 
+  // Only starts leave a pass, so it plans no further than the last job that could start now.
   void plan_again(Pass& pass, Group& g, std::uint32_t group) {
     const State& state = pass.state();
-    if (state.active(group).empty()) return;
-    g.ends.refresh(state, group);
+    g.ends.refresh(state);
+    if (!any_fits(pass, group)) return;
     const Time now = pass.now();
-    g.profile.reset(now, state.pool().free_gpus({.group = group, .type = Pool::kAnyType}));
-    for (const ByEnd::Entry& e : g.ends.list()) g.profile.add(std::max(e.end, now + 1), kNever, e.gpus);
+    steps_.clear();
+    std::int64_t free = state.pool().free_gpus({.group = group, .type = Pool::kAnyType});
+    steps_.push_back({now, free});
+    for (const ByEnd::Entry& e : g.ends.list()) {
+      free += e.gpus;
+      const Time at = std::max(e.end, now + 1);
+      if (steps_.back().first == at) {
+        steps_.back().second = free;
+      } else {
+        steps_.push_back({at, free});
+      }
+    }
+    g.profile.assign(steps_);
     order(pass, group);
-    for (const QueueEntry& entry : ordered_) {
+    for (std::size_t i = 0; i < ordered_.size() && i <= last_candidate_; ++i) {
+      const QueueEntry& entry = ordered_[i];
       const std::int64_t gpus = pass.job(entry.job).gpus;
       const Time length = std::max<Time>(entry.estimate, 1);
       Time at = g.profile.earliest(now, gpus, length);
       if (at == now && pass.start(entry.job)) {
         g.ends.add(state, entry.job);
+        if (!any_fits(pass, group)) return;
       } else if (at == now) {  // enough GPUs, but not on the right nodes
         const Time next = g.profile.next_step(now);
         at = next == kNever ? kNever : g.profile.earliest(next, gpus, length);
@@ -99,17 +113,24 @@ class Conservative : public Policy {
     }
   }
 
+  [[nodiscard]] static bool any_fits(const Pass& pass, std::uint32_t group) {
+    const auto& active = pass.state().active(group);
+    return std::any_of(active.begin(), active.end(), [&](ShapeId id) { return pass.fits(id); });
+  }
+
   // The first `depth` waiting jobs in order.
   void order(const Pass& pass, std::uint32_t group) {
     const State& state = pass.state();
     ordered_.clear();
     fronts_.clear();
-    for (const ShapeId id : state.active(group)) fronts_.push_back({&state.shape(id).queue.front(), id});
+    last_candidate_ = 0;
+    for (const ShapeId id : state.active(group)) fronts_.push_back({&state.shape(id).queue.front(), id, pass.fits(id)});
     while (!fronts_.empty() && static_cast<std::int64_t>(ordered_.size()) < depth_) {
       std::size_t best = 0;
       for (std::size_t i = 1; i < fronts_.size(); ++i) {
         if (before(*fronts_[i].entry, *fronts_[best].entry)) best = i;
       }
+      if (fronts_[best].fits) last_candidate_ = ordered_.size();
       ordered_.push_back(*fronts_[best].entry);
       fronts_[best].entry = state.shape(fronts_[best].shape).queue.after(*fronts_[best].entry);
       if (fronts_[best].entry != nullptr) continue;
@@ -121,6 +142,7 @@ class Conservative : public Policy {
   struct Front {
     const QueueEntry* entry;
     ShapeId shape;
+    bool fits;  // now
   };
 
   std::int64_t depth_;
@@ -128,6 +150,8 @@ class Conservative : public Policy {
   std::vector<QueueEntry> newcomers_;
   std::vector<QueueEntry> ordered_;
   std::vector<Front> fronts_;
+  std::vector<std::pair<Time, std::int64_t>> steps_;
+  std::size_t last_candidate_ = 0;  // in ordered_: the last job whose shape fits now
 };
 
 }  // namespace

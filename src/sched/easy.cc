@@ -10,6 +10,7 @@
 //              placement rule this does not protect the head against fragmentation)
 #include <optional>
 
+#include "cluster/free_counts.h"
 #include "sched/by_end.h"
 #include "sched/policies.h"
 #include "sched/walk.h"
@@ -23,9 +24,9 @@ class Easy : public Policy {
 
   void decide(Pass& pass, std::uint32_t group) override {
     const State& state = pass.state();
-    if (state.active(group).empty()) return;
     if (group >= ends_.size()) ends_.resize(group + 1);
-    fresh_ = false;
+    ends_[group].refresh(state);
+    if (state.active(group).empty()) return;
     walk_.begin(state, group);
     const QueueEntry* head = walk_.next();
     while (head != nullptr && pass.fits(walk_.shape()) && start(pass, group, head->job)) head = walk_.next();
@@ -33,8 +34,6 @@ class Easy : public Policy {
     const std::uint32_t head_job = head->job;
     walk_.filter([&](ShapeId id) { return pass.fits(id); });
     if (walk_.shapes().empty()) return;  // nobody could start: no reservation is needed
-    if (!fresh_) ends_[group].refresh(state, group);
-    fresh_ = true;
     reserve(pass, group, state.shape(pass.job(head_job).shape));
     backfill(pass, group, head_job);
   }
@@ -42,7 +41,7 @@ class Easy : public Policy {
  private:
   bool start(Pass& pass, std::uint32_t group, std::uint32_t job) {
     if (!pass.start(job)) return false;
-    if (fresh_) ends_[group].add(pass.state(), job);
+    ends_[group].add(pass.state(), job);
     return true;
   }
 
@@ -52,7 +51,9 @@ class Easy : public Policy {
     std::int64_t free = state.pool().free_gpus(head.where);
     shadow_ = kNever;
     extra_ = kMaxTime;
-    if (!by_count_) scratch_ = state.pool();
+    const bool buddy = state.pool().rule() == cluster::Placement::kBuddy;
+    if (!by_count_ && buddy) pool_ = state.pool();
+    if (!by_count_ && !buddy) counts_.assign(state.pool());
     const auto& list = ends_[group].list();
     for (std::size_t i = 0; i < list.size();) {
       const Time at = std::max(list[i].end, pass.now() + 1);
@@ -60,9 +61,16 @@ class Easy : public Policy {
         const cluster::Running& r = state.running()[state.job(JobId(list[i].job)).slot];
         if (!state.pool().allows(head.where, r.allocation.node_class)) continue;
         free += r.allocation.gpus;
-        if (!by_count_) scratch_->release(r.allocation);
+        if (by_count_) continue;
+        if (buddy) {
+          pool_->release(r.allocation);
+        } else {
+          counts_.release(state.pool(), r.allocation);
+        }
       }
-      const bool ready = free >= head.gpus && (by_count_ || scratch_->fits(head.shape, head.where));
+      if (free < head.gpus) continue;
+      const bool ready = by_count_ || (buddy ? pool_->fits(head.shape, head.where)
+                                             : counts_.fits(state.pool(), head.shape, head.where));
       if (!ready) continue;
       shadow_ = at;
       extra_ = free - head.gpus;
@@ -114,10 +122,10 @@ class Easy : public Policy {
   };
 
   bool by_count_;
-  bool fresh_ = false;
   Walk walk_;
   std::vector<ByEnd> ends_;  // by group
-  std::optional<Pool> scratch_;
+  std::optional<Pool> pool_;  // buddy placement only
+  cluster::FreeCounts counts_;
   Time shadow_ = kNever;
   std::int64_t extra_ = 0;
   std::vector<Front> fronts_;

@@ -29,6 +29,22 @@ void FreeProfile::reset(Time now, std::int64_t free) {
   blocks_[0].measure();
 }
 
+void FreeProfile::assign(const std::vector<std::pair<Time, std::int64_t>>& steps) {
+  constexpr std::size_t kFill = kBlock / 2;
+  blocks_.resize((steps.size() + kFill - 1) / kFill);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    Block& b = blocks_[i];
+    b.at.clear();
+    b.free.clear();
+    b.pending = 0;
+    for (std::size_t k = i * kFill; k < std::min(steps.size(), (i + 1) * kFill); ++k) {
+      b.at.push_back(steps[k].first);
+      b.free.push_back(steps[k].second);
+    }
+    b.measure();
+  }
+}
+
 std::size_t FreeProfile::block_of(Time t) const {
   const auto it = std::upper_bound(blocks_.begin(), blocks_.end(), t,
                                    [](Time x, const Block& b) { return x < b.at.front(); });

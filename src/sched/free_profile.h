@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -16,6 +17,8 @@ class FreeProfile {
  public:
   // `free` GPUs from `now` on for ever.
   void reset(Time now, std::int64_t free);
+  // The given steps (begin, free GPUs), ascending, at least one; the last holds for ever. O(steps).
+  void assign(const std::vector<std::pair<Time, std::int64_t>>& steps);
   // Drops everything before `now`.
   void advance(Time now);
   // Adds `gpus` (negative: takes) during [from, to); from >= the beginning, to may be kNever.

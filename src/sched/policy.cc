@@ -58,6 +58,13 @@ bool Pass::propose(const Decision& decision) {
   return can;
 }
 
+void run_pass(Policy& policy, State& state, Time now, const World& world, std::vector<Decision>& decisions) {
+  decisions.clear();
+  Pass pass(state, now, world, decisions);
+  for (std::uint32_t group = 0; group < state.groups(); ++group) policy.decide(pass, group);
+  state.forget_left();
+}
+
 const std::vector<PolicyInfo>& registry() {
   static const std::vector<PolicyInfo> all = [] {
     std::vector<PolicyInfo> list;

@@ -85,6 +85,9 @@ class Policy {
   [[nodiscard]] virtual cluster::RankFn rank() const { return cluster::rank_by_arrival; }
 };
 
+// One pass over every group. The decisions have been applied to `state` when it returns; the world carries them out.
+void run_pass(Policy& policy, State& state, Time now, const World& world, std::vector<Decision>& decisions);
+
 // One line of the registry: how a policy is called, what it does, its parameters, how to make one.
 struct PolicyInfo {
   std::string name;

@@ -41,13 +41,17 @@ class Preemptive : public Policy {
 
   void decide(Pass& pass, std::uint32_t group) override {
     if (group >= kept_.size()) kept_.resize(group + 1);
-    std::vector<QueueEntry>& kept = kept_[group];
+    std::vector<Kept>& kept = kept_[group];
     refresh(pass, kept);
     choose(pass, group, kept);
-    for (const QueueEntry& entry : losers_) pass.preempt(entry.job, cost_);
+    for (const Kept& entry : losers_) pass.preempt(entry.job, cost_);
     std::size_t out = 0;
-    for (const QueueEntry& entry : chosen_) {
-      if (pass.job(entry.job).status != cluster::JobStatus::kRunning && !pass.start(entry.job)) continue;
+    for (Kept& entry : chosen_) {
+      if (entry.fresh) {
+        if (!pass.start(entry.job)) continue;
+        entry.fresh = false;
+        entry.end = pass.state().running()[pass.job(entry.job).slot].expected_end;
+      }
       chosen_[out++] = entry;
     }
     chosen_.resize(out);
@@ -64,23 +68,39 @@ class Preemptive : public Policy {
   }
 
  private:
+  // A running job, or one chosen to start, in the order of the policy.
+  struct Kept {
+    std::int64_t rank;
+    Time eligible;
+    Time end;  // expected
+    std::uint32_t job;
+    std::uint32_t gpus;
+    bool fresh;
+    [[nodiscard]] bool is_before(const Kept& o) const {
+      if (rank != o.rank) return rank < o.rank;
+      return eligible != o.eligible ? eligible < o.eligible : job < o.job;
+    }
+    [[nodiscard]] bool is_after(const QueueEntry& o) const {
+      if (rank != o.rank) return rank > o.rank;
+      return eligible != o.eligible ? eligible > o.eligible : job > o.job;
+    }
+  };
+
   // Drops who no longer runs and ranks the others as of now. Order changes little between passes: insertion sort.
-  void refresh(const Pass& pass, std::vector<QueueEntry>& kept) const {
-    std::size_t out = 0;
-    for (QueueEntry entry : kept) {
-      if (pass.state().ended(JobId(entry.job))) continue;
-      const Job& job = pass.job(entry.job);
-      if (job.status != cluster::JobStatus::kRunning) continue;
-      entry.rank = rank_of(order_, pass.state().remaining_estimate(JobId(entry.job), pass.now()), job.gpus);
-      std::size_t at = out++;
-      for (; at > 0 && before(entry, kept[at - 1]); --at) kept[at] = kept[at - 1];
+  void refresh(const Pass& pass, std::vector<Kept>& kept) const {
+    for (const JobId gone : pass.state().left())
+      std::erase_if(kept, [&](const Kept& entry) { return entry.job == gone.value; });
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      Kept entry = kept[i];
+      entry.rank = rank_of(order_, std::max<Time>(0, entry.end - pass.now()), entry.gpus);
+      std::size_t at = i;
+      for (; at > 0 && entry.is_before(kept[at - 1]); --at) kept[at] = kept[at - 1];
       kept[at] = entry;
     }
-    kept.resize(out);
   }
 
   // Merges running and waiting jobs in order into chosen_ and losers_, by GPU count alone.
-  void choose(const Pass& pass, std::uint32_t group, const std::vector<QueueEntry>& kept) {
+  void choose(const Pass& pass, std::uint32_t group, const std::vector<Kept>& kept) {
     chosen_.clear();
     losers_.clear();
     fronts_.clear();
@@ -89,18 +109,19 @@ class Preemptive : public Policy {
       const ShapeClass& s = pass.state().shape(shape);
       if (s.gpus <= left) fronts_.push_back({&s.queue.front(), &s});
     }
+    drop_too_wide(left);
     std::size_t best = least_front();
     for (std::size_t i = 0; i < kept.size();) {
-      if (best < fronts_.size() && before(*fronts_[best].entry, kept[i])) {
+      if (best < fronts_.size() && kept[i].is_after(*fronts_[best].entry)) {
         take_waiting(best, left);
         best = least_front();
         continue;
       }
-      const auto gpus = static_cast<std::int64_t>(pass.job(kept[i].job).gpus);
+      const auto gpus = static_cast<std::int64_t>(kept[i].gpus);
       if (gpus <= left) {
         chosen_.push_back(kept[i]);
         left -= gpus;
-        if (drop_too_wide(left)) best = least_front();
+        if (static_cast<std::int64_t>(widest_) > left && drop_too_wide(left)) best = least_front();
       } else {
         losers_.push_back(kept[i]);
       }
@@ -122,8 +143,10 @@ class Preemptive : public Policy {
   }
   bool drop_too_wide(std::int64_t left) {
     bool dropped = false;
+    widest_ = 0;
     for (std::size_t i = 0; i < fronts_.size();) {
       if (fronts_[i].shape->gpus <= left) {
+        widest_ = std::max(widest_, fronts_[i].shape->gpus);
         ++i;
         continue;
       }
@@ -134,7 +157,8 @@ class Preemptive : public Policy {
     return dropped;
   }
   void take_waiting(std::size_t i, std::int64_t& left) {
-    chosen_.push_back(*fronts_[i].entry);
+    const QueueEntry& e = *fronts_[i].entry;
+    chosen_.push_back({e.rank, e.eligible, 0, e.job, fronts_[i].shape->gpus, true});
     left -= fronts_[i].shape->gpus;
     fronts_[i].entry = fronts_[i].shape->queue.after(*fronts_[i].entry);
     if (fronts_[i].entry == nullptr) {
@@ -146,10 +170,11 @@ class Preemptive : public Policy {
 
   Order order_;
   Time cost_;
-  std::vector<std::vector<QueueEntry>> kept_;  // by group: who runs, in the order of the last pass
-  std::vector<QueueEntry> chosen_;
-  std::vector<QueueEntry> losers_;
+  std::vector<std::vector<Kept>> kept_;  // by group: who runs, in the order of the last pass
+  std::vector<Kept> chosen_;
+  std::vector<Kept> losers_;
   std::vector<Front> fronts_;
+  std::uint32_t widest_ = 0;  // GPUs of the widest of fronts_
 };
 
 Param cost_param(const std::string& policy) {

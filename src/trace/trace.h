@@ -36,6 +36,7 @@ struct Trace {
   std::uint64_t skipped_lines = 0;
   std::vector<SkippedLine> skipped;  // the first ten
   std::uint64_t declared_gpus = 0;   // capacity that the file states (SWF MaxProcs), 0 = none
+  std::vector<std::string> ignored_columns;  // columns of the file that no field of a Row holds
 
   [[nodiscard]] double gpu_hours() const;
 };

@@ -173,9 +173,7 @@ class Replay {
   }
 
   void decide() {
-    decisions_.clear();
-    sched::Pass pass(state_, now_, world_, decisions_);
-    for (std::uint32_t group = 0; group < state_.groups(); ++group) policy_->decide(pass, group);
+    sched::run_pass(*policy_, state_, now_, world_, decisions_);
     for (const Decision& d : decisions_) carry_out(d);
   }
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/free_counts.h"
+
+#include <bit>
+
+namespace comity::cluster {
+
+void FreeCounts::assign(const Pool& pool) {
+  const bool count = pool.rule() == Placement::kCount;
+  free_.resize(pool.classes());
+  for (std::uint32_t c = 0; c < free_.size(); ++c) free_[c] = pool.class_free(c);
+  if (count) return;
+  node_.resize(pool.nodes());
+  nodes_.assign(pool.classes() * kLevels, 0);
+  for (std::uint32_t n = 0; n < node_.size(); ++n) {
+    node_[n] = static_cast<std::uint8_t>(std::popcount(pool.free_mask(NodeId(n))));
+    if (pool.is_up(NodeId(n))) ++nodes_[pool.class_of(NodeId(n)) * kLevels + node_[n]];
+  }
+}
+
+void FreeCounts::release(const Pool& pool, const Allocation& a) {
+  if (a.parts.empty()) free_[a.node_class] += a.gpus;
+  for (const Part& part : a.parts) {
+    const std::size_t n = part.node.index();
+    const auto more = static_cast<std::uint8_t>(std::popcount(part.gpus));
+    if (pool.is_up(part.node)) {
+      free_[a.node_class] += more;
+      --nodes_[a.node_class * kLevels + node_[n]];
+      ++nodes_[a.node_class * kLevels + node_[n] + more];
+    }
+    node_[n] = static_cast<std::uint8_t>(node_[n] + more);
+  }
+}
+
+bool FreeCounts::class_fits(const Pool& pool, std::uint32_t c, const Shape& shape) const {
+  if (static_cast<std::int64_t>(shape.total()) > free_[c]) return false;
+  if (pool.rule() == Placement::kCount) return true;
+  const std::uint32_t n = pool.class_gpus(c);
+  const std::uint32_t* at = nodes_.data() + std::size_t{c} * kLevels;
+  const auto nodes_with = [&](std::uint32_t g) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t f = g; f <= n; ++f) sum += at[f];
+    return sum;
+  };
+  const std::uint32_t g = shape.gpus;
+  if (shape.nodes >= 1) return g <= n && nodes_with(g) >= shape.nodes;
+  if (g <= n) return nodes_with(g) >= 1;
+  if (pool.rule() == Placement::kConsolidated) return true;
+  const std::uint32_t whole = g / n;
+  const std::uint32_t rest = g % n;
+  return at[n] >= whole && (rest == 0 || nodes_with(rest) > whole);
+}
+
+bool FreeCounts::fits(const Pool& pool, const Shape& shape, Pool::Where where) const {
+  for (std::uint32_t c = 0; c < free_.size(); ++c) {
+    if (!pool.allows(where, c)) continue;
+    if (pool.class_is_small(c) && (shape.nodes > 1 || shape.gpus > pool.class_gpus(c))) continue;
+    if (class_fits(pool, c, shape)) return true;
+  }
+  return false;
+}
+
+}  // namespace comity::cluster

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/csv_decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/csv.h"
+#include "base/text.h"
+#include "trace/field_text.h"
+
+namespace comity::trace {
+
+CsvDecoder::CsvDecoder(std::vector<Column> columns, char separator, bool more_fields)
+    : columns_(std::move(columns)), separator_(separator), more_fields_(more_fields) {}
+
+Decoder::Outcome CsvDecoder::decode(std::string_view line, Record& record, Problem& problem) {
+  const char* p = line.data();
+  const char* const end = p + line.size();
+  const char separator = separator_;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const Field field = columns_[i].field;
+    const char* q = p;
+    std::uint64_t value = 0;
+    for (; q != end; ++q) {
+      const unsigned digit = static_cast<unsigned char>(*q) - unsigned{'0'};
+      if (digit > 9) break;
+      value = value * 10 + digit;
+    }
+    const bool whole = (q == end || *q == separator) && q != p && q - p <= 18;
+    if (!whole || !store_whole(field, static_cast<std::int64_t>(value), record)) {
+      if (p != end && *p == '"') return decode_quoted(line, record, problem);
+      while (q != end && *q != separator) ++q;
+      const std::string_view text(p, static_cast<std::size_t>(q - p));
+      if (!store_text(field, text, record, problem)) {
+        problem.field = columns_[i].title;
+        return Outcome::kBad;
+      }
+    }
+    if (q == end) {
+      if (i + 1 == columns_.size()) return Outcome::kRow;
+      return wrong_count(line, problem);
+    }
+    p = q + 1;
+  }
+  // A separator at the end of the line is no field.
+  if (more_fields_ || p == end) return Outcome::kRow;
+  return wrong_count(line, problem);
+}
+
+Decoder::Outcome CsvDecoder::decode_quoted(std::string_view line, Record& record, Problem& problem) {
+  if (!split_csv(line, separator_, fields_, scratch_)) {
+    problem = {.field = {}, .message = "a quoted field has no end, or text behind its closing quote"};
+    return Outcome::kBad;
+  }
+  const bool spare = fields_.size() == columns_.size() + 1 && fields_.back().empty();
+  if (fields_.size() < columns_.size() || (fields_.size() > columns_.size() && !spare && !more_fields_)) {
+    return wrong_count(line, problem);
+  }
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (store_text(columns_[i].field, fields_[i], record, problem)) continue;
+    problem.field = columns_[i].title;
+    return Outcome::kBad;
+  }
+  return Outcome::kRow;
+}
+
+Decoder::Outcome CsvDecoder::wrong_count(std::string_view line, Problem& problem) {
+  const bool split = split_csv(line, separator_, fields_, scratch_);
+  const std::size_t have = fields_.size();
+  problem.message = !split ? "a quote without end, or too many fields"
+                           : fmt::format("the line has {} field{}, {} are expected", have, have == 1 ? "" : "s",
+                                         columns_.size());
+  problem.field = have < columns_.size() ? columns_[have].title : std::string();
+  return Outcome::kBad;
+}
+
+std::vector<std::string> header_titles(std::string_view line, char separator) {
+  std::vector<std::string_view> fields;
+  std::string scratch;
+  if (!split_csv(line, separator, fields, scratch)) return {};
+  std::vector<std::string> titles;
+  for (const std::string_view field : fields) titles.emplace_back(trim(field));
+  while (titles.size() > 1 && titles.back().empty()) titles.pop_back();  // a separator at the end
+  return titles;
+}
+
+int detect_csv(std::string_view head, const CsvFormat& format) {
+  const std::vector<std::string> titles = header_titles(first_line_of(head), ',');
+  const auto has = [&](std::string_view title) { return std::find(titles.begin(), titles.end(), title) != titles.end(); };
+  for (const NamedColumn& column : format.columns) {
+    if (column.required && !has(column.title)) return 0;
+  }
+  for (const std::string& title : titles) {
+    const auto same = [&](const NamedColumn& column) { return column.title == title; };
+    if (std::none_of(format.columns.begin(), format.columns.end(), same)) return format.score_with_others;
+  }
+  return format.score;
+}
+
+namespace {
+
+tl::unexpected<Error> column_error(std::string title, std::string message, std::string hint) {
+  Error error;
+  error.code = Code::kInput;
+  error.message = std::move(message);
+  error.field = std::move(title);
+  error.hint = std::move(hint);
+  return fail(std::move(error));
+}
+
+std::string known_titles(const CsvFormat& format) {
+  std::string list;
+  for (const NamedColumn& column : format.columns) list.append(list.empty() ? "" : ", ").append(column.title);
+  return list;
+}
+
+// The column of the format with this title, or one that is ignored; an error for a misspelt title.
+Result<Column> known_column(const std::string& title, const CsvFormat& format) {
+  std::vector<std::string> titles;
+  for (const NamedColumn& column : format.columns) {
+    if (column.title == title) return Column{.field = column.field, .title = title};
+    titles.emplace_back(column.title);
+  }
+  const std::string near = nearest(title, titles);
+  if (!near.empty()) return column_error(printable(title), "is no column of this format", fmt::format("did you mean {}?", near));
+  if (format.score_with_others == 0) {
+    return column_error(printable(title), "is no column of this format",
+                        fmt::format("its columns are {}; --columns reads any other file", known_titles(format)));
+  }
+  return Column{.field = Field::kIgnored, .title = title};
+}
+
+}  // namespace
+
+Status check_columns(const std::vector<Column>& columns) {
+  std::array<bool, static_cast<std::size_t>(Field::kIgnored) + 1> has{};
+  for (const Column& column : columns) has[static_cast<std::size_t>(column.field)] = true;
+  const auto lacks = [&](Field f) { return !has[static_cast<std::size_t>(f)]; };
+  std::string what;
+  if (lacks(Field::kSubmit)) what = "the submit time";
+  else if (lacks(Field::kDuration)) what = "the duration";
+  else if (lacks(Field::kGpus) && (lacks(Field::kNodes) || lacks(Field::kGpusPerNode)))
+    what = "the number of GPUs (or nodes and GPUs a node)";
+  if (what.empty()) return {};
+  return column_error({}, fmt::format("no column holds {}", what),
+                      "say which columns to read: --columns submit=COLUMN,duration=COLUMN,gpus=COLUMN");
+}
+
+Result<Opened> open_csv(std::string_view header, const CsvFormat& format) {
+  const std::vector<std::string> titles = header_titles(header, ',');
+  if (titles.empty()) return column_error({}, "the header has a quote without end or too many columns", {});
+  Opened opened;
+  std::vector<Column> columns;
+  for (const std::string& title : titles) {
+    Result<Column> column = known_column(title, format);
+    if (!column) return fail(std::move(column.error()));
+    const auto same = [&](const Column& other) { return other.title == title; };
+    if (!title.empty() && std::any_of(columns.begin(), columns.end(), same)) {
+      return column_error(printable(title), "two columns have this name", "rename one of them");
+    }
+    if (column->field == Field::kIgnored) opened.ignored_columns.push_back(title);
+    columns.push_back(std::move(*column));
+  }
+  if (Status status = check_columns(columns); !status) {
+    status.error().hint = fmt::format("the columns of this format are {}", known_titles(format));
+    return fail(std::move(status.error()));
+  }
+  opened.decoder = std::make_unique<CsvDecoder>(std::move(columns), ',', false);
+  return opened;
+}
+
+}  // namespace comity::trace

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every noun and verb answers --help with an example, and the example runs. It runs in a folder that holds week.csv."""
+"""Every noun and verb answers --help with an example, and the example runs. Trace files that an example names are there:
+a synthetic week."""
 
+import gzip
 import os
 import pathlib
 import re
@@ -25,11 +27,21 @@ def subcommands(text):
 def call(command, folder, shell=False):
     env = dict(os.environ, HOME=folder, PATH=f"{BINARY.parent}:{os.environ['PATH']}", LC_ALL="C.UTF-8")
     try:
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", command] if shell else command, cwd=folder, env=env, timeout=300,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+        words = ["bash", "-euo", "pipefail", "-c", command] if shell else command
+        done = subprocess.run(words, cwd=folder, env=env, timeout=300, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace")
         return done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired:
         return 124, "", "timed out"
+
+
+def provide(example, folder):
+    """Makes the trace files that the example reads (not the one it writes with >)."""
+    week = (pathlib.Path(folder) / "week.csv").read_bytes()
+    for name in re.findall(r"(?<![>\w/.-])(?<!> )[\w-]+\.(?:csv|swf)(?:\.gz)?\b", example):
+        file = pathlib.Path(folder) / name
+        if not file.exists():
+            file.write_bytes(gzip.compress(week) if name.endswith(".gz") else week)
 
 
 def check(tally, words, folder):
@@ -41,6 +53,7 @@ def check(tally, words, folder):
     else:
         tally.ok()
     for example in examples:
+        provide(example, folder)
         status, _, error = call(example, folder, shell=True)
         if status == 0:
             tally.ok()

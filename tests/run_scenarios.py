@@ -32,8 +32,9 @@ GOLDEN = ROOT / "tests" / "golden"
 VOLATILE = {"wall_s", "load_s", "cpu_s", "peak_rss_bytes", "path"}
 CASE_KEYS = {"name", "source", "shared", "input", "input_name", "input_base64", "input_command", "input_transform",
              "truncate", "stdin", "generate", "files", "command", "expect", "same", "golden", "timeout_s", "long"}
-EXPECT_KEYS = {"path", "value", "tolerance", "above", "below", "ascending", "exit", "stdout_contains", "stderr_contains",
-               "stderr_lacks", "stdout_empty", "error", "csv", "where", "column", "sum", "rss_below_mb"}
+EXPECT_KEYS = {"path", "value", "tolerance", "above", "below", "ascending", "exit", "stdout_contains",
+               "stderr_contains", "stderr_lacks", "stdout_empty", "error", "csv", "where", "column", "sum",
+               "rss_below_mb"}
 
 
 class Wrong(Exception):
@@ -64,7 +65,7 @@ def load(path):
     return cases
 
 
-# --- input -----------------------------------------------------------------------------------------------------------
+# --- input --------------------------------------------------------------------------------------
 
 
 def input_bytes(case, folder):
@@ -73,7 +74,8 @@ def input_bytes(case, folder):
     elif "input_base64" in case:
         data = base64.b64decode(case["input_base64"])
     else:
-        done = subprocess.run([comity(), *case["input_command"]], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True)
+        done = subprocess.run([comity(), *case["input_command"]], cwd=folder, stdin=subprocess.DEVNULL,
+                              capture_output=True)
         if done.returncode != 0:
             raise Wrong(f"input_command: exit status {done.returncode}: {done.stderr.decode(errors='replace')[-500:]}")
         data = done.stdout
@@ -108,7 +110,7 @@ def feed(stream, generate):
         pass
 
 
-# --- running ---------------------------------------------------------------------------------------------------------
+# --- running ------------------------------------------------------------------------------------
 
 
 class Outcome:
@@ -135,9 +137,9 @@ class Outcome:
 
 def execute(case, command, folder, path):
     words = [w.replace("{input}", str(path)).replace("{tmp}", str(folder)) for w in command]
-    if any("path" in e or "ascending" in e or "error" in e for e in case["expect"]) or "golden" in case or "same" in case:
-        if "-o" not in words:
-            words += ["-o", "json"]
+    looked_into = any({"path", "ascending", "error"} & set(e) for e in case["expect"]) or {"golden", "same"} & set(case)
+    if looked_into and "-o" not in words:
+        words += ["-o", "json"]
     generate = case.get("generate")
     source = subprocess.PIPE if generate else open(path, "rb") if case.get("stdin") else subprocess.DEVNULL
     with open(folder / "stdout", "w+b") as out, open(folder / "stderr", "w+b") as err:
@@ -156,7 +158,7 @@ def execute(case, command, folder, path):
                        usage.ru_maxrss / 1024)
 
 
-# --- looking at results ----------------------------------------------------------------------------------------------
+# --- looking at results -------------------------------------------------------------------------
 
 
 def lookup(document, path):
@@ -233,7 +235,8 @@ def check_one(expect, outcome, folder):
     if "path" in expect:
         yield from check_number(expect, lookup(outcome.result, expect["path"]), expect["path"])
     if "csv" in expect:
-        yield from check_number(expect, csv_value(folder, expect), f"{expect['csv']} {expect['where']} {expect['column']}")
+        what = f"{expect['csv']} {expect['where']} {expect['column']}"
+        yield from check_number(expect, csv_value(folder, expect), what)
     if "ascending" in expect:
         values = [lookup(outcome.result, p) for p in expect["ascending"]]
         if not all(a < b for a, b in zip(values, values[1:])):
@@ -241,7 +244,8 @@ def check_one(expect, outcome, folder):
     if "error" in expect:
         got = outcome.error()
         for key, want in expect["error"].items():
-            if got.get(key) != want and not (isinstance(want, str) and want.startswith("~") and want[1:] in str(got.get(key))):
+            contained = isinstance(want, str) and want.startswith("~") and want[1:] in str(got.get(key))
+            if got.get(key) != want and not contained:
                 yield f"error.{key}: got {got.get(key)!r}, expected {want!r} in {got}"
     if "rss_below_mb" in expect and outcome.rss_mb >= expect["rss_below_mb"]:
         yield f"peak memory: got {outcome.rss_mb:.0f} MB, expected under {expect['rss_below_mb']}"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the trees and runs every test; ./test calls this after it has installed the packages.
 
-Stages: release (unit tests, scenarios, command examples, the main job, its report in a browser), check (unit tests under
-address and undefined), tsan, fuzz, tidy. Each prints what failed; then come the CPU seconds of each stage and, as the
-last line, the counts.
+Stages: release (unit tests, scenarios, command examples, the main job, its report in a browser), check (unit tests
+under address and undefined), tsan, fuzz, tidy. Each prints what failed; then come the CPU seconds of each stage and,
+as the last line, the counts.
 """
 
 import argparse
@@ -29,7 +29,8 @@ TAIL = 60  # lines of output shown for what failed
 
 
 def cpu_seconds():
-    return sum(u.ru_utime + u.ru_stime for u in map(resource.getrusage, (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)))
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
+    return sum(u.ru_utime + u.ru_stime for u in usages)
 
 
 def tail(text, lines=TAIL):
@@ -57,12 +58,15 @@ class Runner:
     @contextlib.contextmanager
     def stage(self, name):
         print(f"== {name}", flush=True)
-        cpu, wall, before = cpu_seconds(), time.monotonic(), (self.tally.passed, self.tally.failed, self.tally.skipped)
+        cpu, wall, before = cpu_seconds(), time.monotonic(), self.counts()
         try:
             yield
         finally:
-            after = (self.tally.passed, self.tally.failed, self.tally.skipped)
-            self.stages.append((name, cpu_seconds() - cpu, time.monotonic() - wall, *(b - a for a, b in zip(before, after))))
+            counts = (b - a for a, b in zip(before, self.counts()))
+            self.stages.append((name, cpu_seconds() - cpu, time.monotonic() - wall, *counts))
+
+    def counts(self):
+        return self.tally.passed, self.tally.failed, self.tally.skipped
 
     def run(self, command, timeout=None, **more):
         """(exit status, output); a time-out or a missing program is a status like any other."""
@@ -73,7 +77,8 @@ class Runner:
             return done.returncode, done.stdout
         except subprocess.TimeoutExpired as e:
             output = e.stdout or b""
-            return 124, (output.decode(errors="replace") if isinstance(output, bytes) else output) + f"\ntimed out after {timeout} s"
+            output = output.decode(errors="replace") if isinstance(output, bytes) else output
+            return 124, f"{output}\ntimed out after {timeout} s"
         except OSError as e:
             return 127, str(e)
 
@@ -96,7 +101,7 @@ class Runner:
             return (self.logged(f"configure-{preset}", ["cmake", "--preset", preset, f"-DCOMITY_TESTS={tests}"]) and
                     self.logged(f"build-{preset}", ["ninja", "-C", f"build/{preset}", "-j", WORKERS, *targets]))
 
-    # --- GoogleTest binaries -------------------------------------------------------------------------------------
+    # --- GoogleTest binaries ---------------------------------------------------------------------
 
     def unit_tests(self, preset, only=()):
         with self.stage(f"unit tests, {preset}"):
@@ -160,7 +165,7 @@ class Runner:
         begun = re.findall(r"^\[ RUN      \] (\S+)$", output, re.M)
         self.tally.fail(f"{label} {begun[-1] if begun else ''}".rstrip(), f"ended with status {status}\n{tail(output)}")
 
-    # --- tools that print their own last line ----------------------------------------------------------------------
+    # --- tools that print their own last line ----------------------------------------------------
 
     def tool(self, name, command, timeout=3000):
         with self.stage(name):
@@ -188,12 +193,13 @@ class Runner:
             print(f"main job: {time.monotonic() - begin:.1f} s", flush=True)
             return True
 
-    # --- fuzzers -----------------------------------------------------------------------------------------------------
+    # --- fuzzers ---------------------------------------------------------------------------------
 
     def fuzz(self):
         seconds = 120 if self.args.long else 5
         with self.stage("fuzz"):
-            fuzzers = sorted(p for p in (ROOT / "build" / "fuzz").glob("src/**/*_fuzz") if os.access(p, os.X_OK) and p.is_file())
+            built = (ROOT / "build" / "fuzz").glob("src/**/*_fuzz")
+            fuzzers = sorted(p for p in built if p.is_file() and os.access(p, os.X_OK))
             if not fuzzers:
                 self.tally.fail("fuzz", "no fuzzer")
             with ThreadPoolExecutor(WORKERS) as pool:
@@ -207,15 +213,15 @@ class Runner:
         committed = ROOT / "tests" / "fuzz" / fuzzer.name
         folders = [work] + ([committed] if committed.is_dir() else [])
         dictionary = [f"-dict={d}"] if (d := committed.with_suffix(".dict")).is_file() else []
-        status, output = self.run([fuzzer, f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=2048", "-seed=1",
-                                   "-print_final_stats=1", f"-artifact_prefix={found}/{fuzzer.name}-", *dictionary, *folders],
-                                  timeout=seconds + 300)
+        flags = [f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=2048", "-seed=1", "-print_final_stats=1",
+                 f"-artifact_prefix={found}/{fuzzer.name}-", *dictionary]
+        status, output = self.run([fuzzer, *flags, *folders], timeout=seconds + 300)
         if status == 0 and re.search(r"number_of_executed_units: [1-9]", output):
             self.tally.ok()
         else:
             self.tally.fail(fuzzer.name, f"exit status {status}\n{tail(output)}")
 
-    # --- everything --------------------------------------------------------------------------------------------------
+    # --- everything ------------------------------------------------------------------------------
 
     def everything(self):
         args = self.args

@@ -7,7 +7,8 @@ missing_packages() {
   local wanted installed
   wanted=$(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$@" | sort -u)
   # shellcheck disable=SC2086
-  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' $wanted 2>/dev/null | sed -n 's/ installed$//p' | sort -u || true)
+  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' $wanted 2>/dev/null |
+    sed -n 's/ installed$//p' | sort -u || true)
   comm -23 <(printf '%s\n' "$wanted") <(printf '%s\n' "$installed")
 }
 

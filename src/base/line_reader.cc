@@ -66,7 +66,7 @@ Result<LineReader::Line> LineReader::next() {
     }
     searched = std::min(searched, end_ - begin_);  // a byte order mark may have been left out
   }
-  if (newline == nullptr && searched == 0) return Line{};
+  if (newline == nullptr && searched == 0) return Line{.text = {}, .number = 0, .at_end = true};
   const char* const text = buffer_.data() + begin_;
   std::size_t length = newline == nullptr ? searched : static_cast<std::size_t>(newline - text);
   ++number_;

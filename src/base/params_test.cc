@@ -50,7 +50,7 @@ TEST(ParamsTest, SetKeepsTextAndOrigin) {
   EXPECT_EQ(params.time("easy.window"), 2 * kHour);
   EXPECT_EQ(params.value_text("easy.window"), "02:00:00");
   EXPECT_EQ(params.origin("easy.window"), "file");
-  ASSERT_TRUE(params.set("easy.on", "no"));
+  ASSERT_TRUE(params.set("easy.on", "off"));
   EXPECT_FALSE(params.boolean("easy.on"));
   EXPECT_EQ(params.origin("easy.on"), "flag");
 }

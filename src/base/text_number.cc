@@ -68,6 +68,8 @@ std::optional<Time> seconds_by_double(std::string_view s) {
 
 // Integers all the way for plain decimal text: 0.1 s is 100,000,000 ns, not what a double nearest to 0.1 rounds to.
 std::optional<std::int64_t> parse_seconds(std::string_view s) {
+  static constexpr std::array<std::int64_t, 10> kScale = {1'000'000'000, 100'000'000, 10'000'000, 1'000'000, 100'000,
+                                                          10'000,        1'000,       100,        10,        1};
   const char* p = s.data();
   const char* const end = p + s.size();
   const bool negative = p != end && *p == '-';
@@ -75,26 +77,23 @@ std::optional<std::int64_t> parse_seconds(std::string_view s) {
   const char* const digits = p;
   std::int64_t whole = 0;
   for (; p != end && is_digit(*p); ++p) {
+    if (whole > kMaxTime / kSecond) return seconds_by_double(s);  // too large, or an exponent makes it small again
     whole = whole * 10 + (*p - '0');
-    if (whole > kMaxTime / kSecond) return p == end ? std::nullopt : seconds_by_double(s);
   }
   bool any = p != digits;
   std::int64_t fraction = 0;
   if (p != end && *p == '.') {
     const char* const point = ++p;
-    std::int64_t scale = kSecond;
-    for (; p != end && is_digit(*p); ++p) {
-      if (scale > 1) {
-        scale /= 10;
-        fraction += (*p - '0') * scale;
-      } else if (p == point + 9) {
-        fraction += *p >= '5' ? 1 : 0;  // the tenth digit rounds
-      }
-    }
+    const char* const ninth = end - p > 9 ? p + 9 : end;
+    for (; p != ninth && is_digit(*p); ++p) fraction = fraction * 10 + (*p - '0');
+    fraction *= kScale[static_cast<std::size_t>(p - point)];
+    if (p != end && is_digit(*p)) fraction += *p >= '5' ? 1 : 0;  // the tenth digit rounds
+    while (p != end && is_digit(*p)) ++p;
     any = any || p != point;
   }
   if (!any) return std::nullopt;
   if (p != end) return *p == 'e' || *p == 'E' ? seconds_by_double(s) : std::nullopt;
+  if (whole > kMaxTime / kSecond) return std::nullopt;
   const Time t = whole * kSecond + fraction;
   if (t > kMaxTime) return std::nullopt;
   return negative ? -t : t;

@@ -60,7 +60,8 @@ TEST(TomlTest, HostileBytesAreNamedByLineAndColumn) {
   EXPECT_EQ(refusal("# \xc0\xaf"), "f.toml:1: column 3: invalid UTF-8 (save the file as UTF-8)");
   EXPECT_EQ(refusal(std::string_view("a = 1\0", 6)), "f.toml:1: column 6: a NUL byte (this is not a text file)");
   EXPECT_EQ(refusal("x = \"\xc3\xa9\" \xc3\xa9"),
-            "f.toml:1: column 9: a character outside ASCII that is in no string and no comment (put the text in quotes)");
+            "f.toml:1: column 9: a character outside ASCII that is in no string and no comment "
+            "(put the text in quotes)");
   EXPECT_NE(refusal("\xc3\xa9 = 1"), "<accepted>");
   EXPECT_NE(refusal("a = '\n\xc3\xa9'"), "<accepted>");
   EXPECT_NE(refusal("a = \"\"\"\"\"\"\xc3\xa9"), "<accepted>");

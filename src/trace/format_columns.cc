@@ -90,16 +90,16 @@ std::optional<std::size_t> column_number(std::string_view text) {
   return static_cast<std::size_t>(*number - 1);
 }
 
-// Where each choice is found. Titles win over numbers; `by_title` says whether any was found by title.
+// Where each choice is found. `by_title`: some choice is no number, so the file has a header, and titles win over
+// numbers.
 Result<std::vector<Column>> place(const std::vector<Choice>& choices, const std::vector<std::string>& titles,
-                                  bool& by_title) {
+                                  bool by_title) {
   std::vector<Column> columns;
   for (const Choice& choice : choices) {
     const auto found = std::find(titles.begin(), titles.end(), choice.column);
     std::optional<std::size_t> at;
-    if (found != titles.end() && !choice.column.empty()) {
+    if (by_title && found != titles.end() && !choice.column.empty()) {
       at = static_cast<std::size_t>(found - titles.begin());
-      by_title = by_title || !column_number(choice.column);
     } else {
       at = column_number(choice.column);
     }
@@ -128,7 +128,8 @@ Result<Opened> open_columns(std::string_view first_line, const std::string& text
   if (!choices) return fail(std::move(choices.error()));
   const char separator = likely_separator(first_line);
   const std::vector<std::string> titles = header_titles(first_line, separator);
-  bool by_title = false;
+  const bool by_title = std::any_of(choices->begin(), choices->end(),
+                                    [](const Choice& choice) { return !column_number(choice.column); });
   Result<std::vector<Column>> columns = place(*choices, titles, by_title);
   if (!columns) return fail(std::move(columns.error()));
   if (Status status = check_columns(*columns); !status) return fail(std::move(status.error()));

@@ -69,7 +69,8 @@ class Browser:
         return self._ask("POST", "goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def emulate(self, width, height, theme):
-        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                      mobile=width < 600)
         self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
 
     def open(self, url):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Opens a replay's report.html in headless Chromium, offline, on a wide and a narrow screen in both themes: no console
-error, nothing asked of a network, nothing wider than the screen, text that can be read; and the table's numbers are those
-of summary.json. Pictures of each view are left in build/report.
+error, nothing asked of a network, nothing wider than the screen, text that can be read; and the table's numbers are
+those of summary.json. Pictures of each view are left in build/report.
 
     tests/report/check.py [FOLDER]     default out/main
 """
@@ -20,8 +20,8 @@ from tally import Tally  # noqa: E402
 
 VIEWS = [(width, height, theme) for width, height in ((1280, 900), (390, 844)) for theme in ("light", "dark")]
 # column of the page, field of the JSON, half a unit of the last place shown
-NUMBERS = [("avg JCT s", "avg_jct_s", 0.005), ("avg queue s", "avg_queue_s", 0.005), ("makespan s", "makespan_s", 0.005),
-           ("preempted", "preemptions", 0)]
+NUMBERS = [("avg JCT s", "avg_jct_s", 0.005), ("avg queue s", "avg_queue_s", 0.005),
+           ("makespan s", "makespan_s", 0.005), ("preempted", "preemptions", 0)]
 
 TABLE = """
 const table = document.querySelector('table');

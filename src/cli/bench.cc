@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// comity bench [queue|replay]: the speeds that the README states, measured here and now, each answer checked.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "sim/queue_speed.h"
+#include "trace/reader.h"
+#include "twin/replay.h"
+
+namespace comity::cli {
+namespace {
+
+struct Measured {
+  std::string name;
+  double value;
+  std::string unit;
+  std::string note;
+};
+
+// Poisson arrivals at the offered load on `gpus`, sizes 1 to 8, exponential run times: deterministic.
+trace::Trace steady_trace(std::size_t jobs, double gpus, double load, std::uint64_t seed) {
+  trace::Trace trace;
+  trace.path = fmt::format("{} synthetic jobs at load {}", format_count(jobs), load);
+  trace.format = "synthetic";
+  trace.rows.resize(jobs);
+  Rng rng(seed);
+  constexpr double kMeanGpus = (1 * 5 + 2 * 2 + 4 * 2 + 8) / 10.0;
+  constexpr double kMeanRun = 3600;
+  double at = 0;
+  for (std::size_t i = 0; i < jobs; ++i) {
+    constexpr std::uint32_t kSizes[] = {1, 1, 1, 1, 1, 2, 2, 4, 4, 8};
+    at += rng.exponential(kMeanGpus * kMeanRun / (gpus * load));
+    trace::Row& row = trace.rows[i];
+    row.id = static_cast<std::int64_t>(i);
+    row.submit = from_seconds(at);
+    row.duration = from_seconds(1 + rng.exponential(kMeanRun));
+    row.request.shape.gpus = kSizes[rng.below(10)];
+  }
+  return trace;
+}
+
+Params default_params() {
+  std::vector<Param> declared;
+  for (const sched::PolicyInfo& info : sched::registry()) declared.insert(declared.end(), info.params.begin(), info.params.end());
+  return Params(std::move(declared));
+}
+
+Status bench_queue(std::vector<Measured>& out) {
+  for (const std::size_t pending : {std::size_t{1000}, std::size_t{1'000'000}})
+    out.push_back({fmt::format("event queue, {} pending", format_count(pending)),
+                   sim::measure_event_queue(pending, 4'000'000) * 1e-6, "M push+pop/s", "hold model, order checked"});
+  return {};
+}
+
+Status bench_trace(const trace::Trace& trace, const std::vector<std::string>& policies, cluster::Placement placement,
+                   std::vector<Measured>& out) {
+  twin::ReplayOptions options;
+  auto spec = cluster::parse_nodes("64x8");
+  if (!spec) return fail(spec.error());
+  options.cluster = std::move(*spec);
+  options.placement = placement;
+  options.mode = twin::Mode::kSkip;
+  const twin::Workload workload(trace, twin::Ties::kId);
+  const Params params = default_params();
+  for (const std::string& name : policies) {
+    auto info = sched::find_policy(name);
+    if (!info) return fail(info.error());
+    auto run = twin::replay(workload, **info, params, options);
+    if (!run) return fail(run.error());
+    out.push_back({fmt::format("{} jobs, {}, {}", format_count(trace.rows.size()), cluster::placement_name(placement), name),
+                   run->wall_s, "s", fmt::format("sums conserved, fingerprint {}", hex64(run->fingerprint))});
+  }
+  return {};
+}
+
+std::vector<std::string> all_policies() {
+  std::vector<std::string> names;
+  for (const sched::PolicyInfo& info : sched::registry()) names.push_back(info.name);
+  return names;
+}
+
+Status bench_replay(const std::string& file, std::size_t jobs, std::uint64_t seed, std::vector<Measured>& out) {
+  if (file.empty()) return bench_trace(steady_trace(jobs, 512, 0.9, seed), {"fifo", "sing"}, cluster::Placement::kBestFit, out);
+  const std::int64_t begin = steady_ns();
+  auto trace = trace::read_trace(file, {});
+  if (!trace) return fail(trace.error());
+  out.push_back({"reading " + file, static_cast<double>(steady_ns() - begin) * 1e-9, "s",
+                 fmt::format("{} jobs", format_count(trace->rows.size()))});
+  if (auto status = bench_trace(*trace, all_policies(), cluster::Placement::kCount, out); !status) return status;
+  return bench_trace(*trace, all_policies(), cluster::Placement::kBestFit, out);
+}
+
+void print(const std::vector<Measured>& list, const Globals& globals) {
+  if (globals.output == Output::kJson || globals.output == Output::kJsonl) {
+    JsonWriter json;
+    json.begin_object().field("schema", "comity.bench/1").key("results").begin_array();
+    for (const Measured& m : list)
+      json.begin_object().field("name", m.name).field("value", m.value).field("unit", m.unit).field("note", m.note).end_object();
+    fmt::print("{}\n", json.end_array().end_object().text());
+    return;
+  }
+  Table table({{"what", false}, {"value"}, {"unit", false}, {"checked", false}});
+  for (const Measured& m : list) table.add_row({{m.name}, {format_double(m.value, 3), m.value}, {m.unit}, {m.note}});
+  fmt::print("{}", globals.output == Output::kCsv ? table.csv() : table.text(globals.colour));
+}
+
+}  // namespace
+
+void add_bench(CLI::App& root, Chosen& chosen) {
+  CLI::App* sub = root.add_subcommand("bench", "measure the speeds that the README states");
+  sub->footer("Example: comity bench replay --trace philly_82k.csv.gz");
+  struct Args {
+    std::string name = "all";
+    std::string trace;
+    std::size_t jobs = 1'000'000;
+  };
+  auto args = std::make_shared<Args>();
+  sub->add_option("name", args->name, "queue, replay or all (default)")->check(CLI::IsMember({"queue", "replay", "all"}));
+  sub->add_option("--trace", args->trace, "a trace to replay on 64x8 (default: a synthetic one)");
+  sub->add_option("--jobs", args->jobs, "jobs of the synthetic trace (default 1,000,000)")->check(CLI::Range(1, 100'000'000));
+  sub->callback([args, &chosen] {
+    chosen.run = [args](const Globals& globals) -> Status {
+      std::vector<Measured> list;
+      if (args->name != "replay") {
+        if (auto status = bench_queue(list); !status) return status;
+      }
+      if (args->name != "queue") {
+        if (auto status = bench_replay(args->trace, args->jobs, globals.seed, list); !status) return status;
+      }
+      print(list, globals);
+      return {};
+    };
+  });
+}
+
+}  // namespace comity::cli

@@ -16,6 +16,7 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -193,6 +194,19 @@ class Runner:
             print(f"main job: {time.monotonic() - begin:.1f} s", flush=True)
             return True
 
+    def installed(self):
+        """cmake --install into an empty prefix leaves a program that runs from there, and its man pages."""
+        with self.stage("install"), tempfile.TemporaryDirectory(prefix="comity-prefix-") as prefix:
+            status, output = self.run(["cmake", "--install", "build/release", "--prefix", prefix])
+            if status == 0:
+                status, output = self.run([f"{prefix}/bin/comity", "version"])
+            pages = {p.name for p in pathlib.Path(prefix).glob("share/man/man1/*.1")}
+            wanted = {p.stem for p in (ROOT / "docs" / "man").glob("*.scd")}
+            if status != 0 or not output.startswith("comity ") or pages != wanted:
+                self.tally.fail("install", f"exit status {status}, man pages {sorted(pages)}\n{tail(output)}")
+            else:
+                self.tally.ok()
+
     # --- fuzzers ---------------------------------------------------------------------------------
 
     def fuzz(self):
@@ -230,6 +244,7 @@ class Runner:
             self.unit_tests("release")
             self.tool("scenarios", ["tests/run_scenarios.py", *long])
             self.tool("command examples", ["tests/run_examples.py"])
+            self.installed()
             if not args.quick and self.main_job():
                 self.tool("report in a browser", ["tests/report/check.py"])
         self.tool("tidy", ["tools/tidy.py", *(["--quick"] if args.quick else long)])

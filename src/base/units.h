@@ -22,7 +22,7 @@ inline constexpr Time kMaxTime = (std::int64_t{1} << 61);
 
 // Seconds to the nearest nanosecond; |seconds| must be below kMaxTime (readers check it).
 [[nodiscard]] inline Time from_seconds(double seconds) { return static_cast<Time>(std::llround(seconds * 1e9)); }
-[[nodiscard]] constexpr double to_seconds(Time t) { return static_cast<double>(t) * 1e-9; }
+[[nodiscard]] constexpr double to_seconds(Time t) { return static_cast<double>(t) / 1e9; }
 [[nodiscard]] constexpr double to_hours(Time t) { return static_cast<double>(t) / static_cast<double>(kHour); }
 
 }  // namespace comity

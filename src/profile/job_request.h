@@ -41,6 +41,12 @@ struct JobRequest {
 // Interned strings: equal text, equal index. Not thread-safe.
 class NameTable {
  public:
+  NameTable() = default;
+  NameTable(const NameTable&) = delete;  // names_ points into index_
+  NameTable& operator=(const NameTable&) = delete;
+  NameTable(NameTable&&) = default;
+  NameTable& operator=(NameTable&&) = default;
+
   std::uint32_t intern(std::string_view text);
   [[nodiscard]] std::uint32_t find(std::string_view text) const;  // kNoName when absent
   [[nodiscard]] const std::string& operator[](std::uint32_t index) const { return *names_[index]; }

@@ -117,7 +117,7 @@ Result<std::vector<Column>> place(const std::vector<Choice>& choices, const std:
     if (columns[*at].field != Field::kIgnored) {
       return usage(fmt::format("two fields are read from column '{}'", printable(choice.column)), "name another column for one");
     }
-    columns[*at] = {.field = choice.field, .title = choice.column};
+    columns[*at] = {.field = choice.field, .title = (by_title ? "" : "column ") + choice.column};
   }
   return columns;
 }

@@ -243,7 +243,7 @@ class Replay {
     const Time span = last_end_ - first_submit_;
     if (detail_ != nullptr) detail_->series.finish(std::max(now_, first_submit_ + 1));
     if (n == 0) return;
-    const auto mean = [&](Wide sum) { return static_cast<double>(sum) / static_cast<double>(n) * 1e-9; };
+    const auto mean = [&](Wide sum) { return static_cast<double>(sum) / (static_cast<double>(n) * 1e9); };
     result_.avg_jct_s = mean(jct_sum_);
     result_.avg_queue_s = mean(queue_sum_);
     result_.max_queue_s = *std::max_element(queue_.begin(), queue_.end());

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/output.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace comity::trace {
+
+Result<Output> Output::open(const std::string& path) {
+  Output out;
+  out.path_ = path;
+  if (path == "-") {
+    out.path_ = "standard output";
+    out.file_ = stdout;
+    return out;
+  }
+  out.temporary_ = path + ".part" + std::to_string(::getpid());
+  out.file_ = std::fopen(out.temporary_.c_str(), "we");
+  if (out.file_ == nullptr) {
+    const int code = errno;
+    out.temporary_.clear();
+    return fail(std::move(out.failed(code).error()));
+  }
+  return out;
+}
+
+Output::Output(Output&& other) noexcept
+    : text(std::move(other.text)),
+      file_(std::exchange(other.file_, nullptr)),
+      path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})) {}
+
+Output::~Output() {
+  if (temporary_.empty()) return;
+  if (file_ != nullptr) (void)std::fclose(file_);
+  (void)std::remove(temporary_.c_str());
+}
+
+Status Output::failed(int code) const {
+  return fail(Error{.code = Code::kInput, .message = "cannot be written", .file = path_, .line = 0, .field = {},
+                    .hint = {}, .cause = std::generic_category().message(code)});
+}
+
+Status Output::flush() {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) return failed(errno);
+  text.clear();
+  return {};
+}
+
+Status Output::finish() {
+  if (Status status = flush(); !status) return status;
+  if (std::fflush(file_) != 0) return failed(errno);
+  if (temporary_.empty()) return {};
+  if (std::fclose(std::exchange(file_, nullptr)) != 0) return failed(errno);
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(errno);
+  temporary_.clear();
+  return {};
+}
+
+}  // namespace comity::trace

@@ -65,8 +65,7 @@ bool read_quoted(std::string_view line, std::size_t& at, std::string& scratch, s
   }
 }
 
-bool split_quoted(std::string_view line, char separator, std::vector<std::string_view>& fields,
-                  std::string& scratch) {
+bool split_quoted(std::string_view line, char separator, std::vector<std::string_view>& fields, std::string& scratch) {
   scratch.clear();
   scratch.reserve(line.size());
   for (std::size_t at = 0;;) {

@@ -78,8 +78,8 @@ TEST(CsvTest, AppendQuotesOnlyWhereNeeded) {
 }
 
 RC_GTEST_PROP(CsvProperty, WhatIsAppendedIsSplitBack, ()) {
-  const auto text = rc::gen::container<std::string>(rc::gen::oneOf(
-      rc::gen::elementOf(std::string(",;\"\" ab\t")), rc::gen::inRange<char>(0x20, 0x7f)));
+  const auto text = rc::gen::container<std::string>(
+      rc::gen::oneOf(rc::gen::elementOf(std::string(",;\"\" ab\t")), rc::gen::inRange<char>(0x20, 0x7f)));
   const auto fields = *rc::gen::nonEmpty(rc::gen::container<Fields>(text));
   const char separator = *rc::gen::element(',', ';', '\t');
   std::string line;
@@ -94,8 +94,10 @@ RC_GTEST_PROP(CsvProperty, PlainPathAgreesWithByteLoop, ()) {
   const auto line = *rc::gen::container<std::string>(rc::gen::element(',', ',', '-', 'a', '\xac', '\x2b'));
   Fields expected(1);
   for (const char c : line) {
-    if (c == ',') expected.emplace_back();
-    else expected.back() += c;
+    if (c == ',')
+      expected.emplace_back();
+    else
+      expected.back() += c;
   }
   RC_ASSERT(split_all(line) == expected);
 }

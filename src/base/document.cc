@@ -49,8 +49,10 @@ Error write_error(const std::string& path, int code) {
 int write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
-    if (wrote >= 0) bytes.remove_prefix(static_cast<std::size_t>(wrote));
-    else if (errno != EINTR) return errno;
+    if (wrote >= 0)
+      bytes.remove_prefix(static_cast<std::size_t>(wrote));
+    else if (errno != EINTR)
+      return errno;
   }
   return 0;
 }
@@ -78,7 +80,7 @@ std::string followed(const std::string& path) {
 Status write_file(const std::string& path, std::string_view bytes) {
   static std::atomic<unsigned> counter{0};
   if (path.find('\0') != std::string::npos) return fail(input_error(printable(path, 1024), "the path has a NUL byte"));
-  struct stat status {};
+  struct stat status{};
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) return fail(write_error(path, EISDIR));
   if (exists && !S_ISREG(status.st_mode)) return write_in_place(path, bytes);

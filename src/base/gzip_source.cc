@@ -39,8 +39,10 @@ class GzipSource final : public ByteSource {
         return fail(input_error(name_, "the gzip data is truncated", {}, "fetch or copy the file again"));
       }
       const int status = inflate(&stream_, Z_NO_FLUSH);
-      if (status == Z_STREAM_END) in_member_ = false;
-      else if (status != Z_OK && status != Z_BUF_ERROR) return fail(damaged());
+      if (status == Z_STREAM_END)
+        in_member_ = false;
+      else if (status != Z_OK && status != Z_BUF_ERROR)
+        return fail(damaged());
     }
     return room - stream_.avail_out;
   }

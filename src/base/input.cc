@@ -19,8 +19,13 @@
 namespace comity {
 
 Error input_error(const std::string& file, std::string message, std::string cause, std::string hint) {
-  return Error{.code = Code::kInput, .message = std::move(message), .file = file, .line = 0, .field = {},
-               .hint = std::move(hint), .cause = std::move(cause)};
+  return Error{.code = Code::kInput,
+               .message = std::move(message),
+               .file = file,
+               .line = 0,
+               .field = {},
+               .hint = std::move(hint),
+               .cause = std::move(cause)};
 }
 
 namespace {
@@ -96,7 +101,9 @@ bool is_zstd(std::string_view head) {
 
 // The name of a format that is recognised only to say that it is not read.
 std::string_view unread_format(std::string_view head) {
-  if (head.starts_with("\xfd" "7zXZ")) return "xz";
+  if (head.starts_with("\xfd"
+                       "7zXZ"))
+    return "xz";
   if (head.starts_with("BZh") && head.size() >= 10 && head.substr(4, 6) == "1AY&SY") return "bzip2";
   if (head.starts_with("PK\x03\x04")) return "zip";
   if (head.starts_with("\x04\x22\x4d\x18")) return "lz4";
@@ -148,7 +155,7 @@ Result<std::unique_ptr<ByteSource>> open_source(const std::string& path) {
     return fail(input_error(name, "cannot be opened", system_text(code), open_hint(code)));
   }
   auto file = std::make_unique<FileSource>(fd, true, name);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
     return fail(input_error(name, "is a directory", {}, "name a file in it"));
   }

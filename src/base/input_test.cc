@@ -203,10 +203,10 @@ RC_GTEST_PROP(LineReaderProperty, TextComesBackWhateverTheStep, ()) {
 
 TEST(CompressedTest, GzipAndZstdAreDetectedFromTheirBytes) {
   const std::string text = many_lines(200'000);
-  for (const std::string& packed : {gzip(text), zstd(text), gzip(text.substr(0, 999)) + gzip(text.substr(999)),
-                                    zstd(text.substr(0, 999)) + zstd(text.substr(999)), gzip("") + gzip(text),
-                                    gzip(text) + std::string(700, '\0'),
-                                    std::string("\x50\x2a\x4d\x18\x03\0\0\0abc", 11) + zstd(text)}) {
+  for (const std::string& packed :
+       {gzip(text), zstd(text), gzip(text.substr(0, 999)) + gzip(text.substr(999)),
+        zstd(text.substr(0, 999)) + zstd(text.substr(999)), gzip("") + gzip(text), gzip(text) + std::string(700, '\0'),
+        std::string("\x50\x2a\x4d\x18\x03\0\0\0abc", 11) + zstd(text)}) {
     const Read got = read_all(packed);
     EXPECT_EQ(got.error, "");
     EXPECT_TRUE(joined(got.lines) == text) << got.lines.size();
@@ -251,7 +251,11 @@ TEST(CompressedTest, OtherCompressionsAreNamed) {
     const auto source = memory_source(bytes);
     return source ? std::string() : source.error().message;
   };
-  EXPECT_NE(error_of(std::string_view("\xfd" "7zXZ\0\0", 7)).find("xz"), std::string::npos);
+  EXPECT_NE(error_of(std::string_view("\xfd"
+                                      "7zXZ\0\0",
+                                      7))
+                .find("xz"),
+            std::string::npos);
   EXPECT_NE(error_of("BZh91AY&SYxx").find("bzip2"), std::string::npos);
   EXPECT_NE(error_of("PK\x03\x04xxxx").find("zip"), std::string::npos);
   EXPECT_EQ(error_of("BZh,a,b,c,d,e,f"), "");
@@ -320,7 +324,7 @@ TEST_F(FileTest, WriteReplacesKeepsTheModeAndFollowsLinks) {
   ASSERT_EQ(::symlink("a", path("link").c_str()), 0);
   ASSERT_TRUE(write_file(path("link"), "two"));
   EXPECT_EQ(read_document(path("a")).value(), "two");
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::lstat(path("link").c_str(), &status), 0);
   EXPECT_TRUE(S_ISLNK(status.st_mode));
   ASSERT_EQ(::stat(path("a").c_str(), &status), 0);
@@ -351,7 +355,9 @@ TEST_F(FileTest, PipesAreReadAsTheyCome) {
   auto source = open_source(path("pipe"));
   ASSERT_TRUE(source);
   LineReader reader(std::move(*source), "pipe");
-  EXPECT_EQ(read_all(reader).lines, (Lines{"\x1f" "a", "b"}));
+  EXPECT_EQ(read_all(reader).lines, (Lines{"\x1f"
+                                           "a",
+                                           "b"}));
   writer.join();
 }
 

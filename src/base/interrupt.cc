@@ -21,7 +21,7 @@ void on_signal(int) {
 
 // No SA_RESTART: a read that waits for a pipe must return, so that its caller can see interrupted().
 void install_interrupt_handler() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);

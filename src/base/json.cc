@@ -32,8 +32,10 @@ void append_string(std::string& out, std::string_view v) {
   for (std::size_t at = 0; at < v.size();) {
     const auto c = static_cast<unsigned char>(v[at]);
     if (c < 0x80) {
-      if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f) out += v[at];
-      else append_escape(out, c);
+      if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
+        out += v[at];
+      else
+        append_escape(out, c);
       ++at;
       continue;
     }

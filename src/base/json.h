@@ -29,14 +29,21 @@ class JsonWriter {
 
   template <class T>
   JsonWriter& value(const T& v) {
-    if constexpr (std::is_same_v<T, bool>) return boolean(v);
-    else if constexpr (std::is_floating_point_v<T>) return number(static_cast<double>(v));
-    else if constexpr (std::is_unsigned_v<T>) return unsigned_integer(v);
-    else if constexpr (std::is_integral_v<T>) return integer(v);
-    else return string(v);
+    if constexpr (std::is_same_v<T, bool>)
+      return boolean(v);
+    else if constexpr (std::is_floating_point_v<T>)
+      return number(static_cast<double>(v));
+    else if constexpr (std::is_unsigned_v<T>)
+      return unsigned_integer(v);
+    else if constexpr (std::is_integral_v<T>)
+      return integer(v);
+    else
+      return string(v);
   }
   template <class T>
-  JsonWriter& field(std::string_view name, const T& v) { return key(name).value(v); }
+  JsonWriter& field(std::string_view name, const T& v) {
+    return key(name).value(v);
+  }
 
   [[nodiscard]] const std::string& text() const { return out_; }
 

@@ -80,10 +80,13 @@ TEST(JsonTest, StringsAreEscaped) {
 }
 
 TEST(JsonTest, InvalidUtf8BecomesTheReplacementCharacter) {
-  EXPECT_EQ(escaped("a\xff" "b"), "\"a\xef\xbf\xbd" "b\"");
-  EXPECT_EQ(escaped("\xe2\x82"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");      // cut short
-  EXPECT_EQ(escaped("\xc0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");      // overlong
-  EXPECT_EQ(escaped("\xed\xa0\x80").size(), 2 + 3 * 3U);               // a surrogate
+  EXPECT_EQ(escaped("a\xff"
+                    "b"),
+            "\"a\xef\xbf\xbd"
+            "b\"");
+  EXPECT_EQ(escaped("\xe2\x82"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");  // cut short
+  EXPECT_EQ(escaped("\xc0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");  // overlong
+  EXPECT_EQ(escaped("\xed\xa0\x80").size(), 2 + 3 * 3U);           // a surrogate
 }
 
 TEST(JsonTest, MisuseIsABug) {

@@ -78,8 +78,13 @@ bool Params::knows(std::string_view name) const { return find(name) != nullptr; 
 
 Status Params::set(std::string_view name, std::string_view value, std::string origin) {
   const auto bad = [&](std::string message, std::string hint) {
-    return fail(Error{.code = Code::kUsage, .message = std::move(message), .file = {}, .line = 0,
-                      .field = printable(name), .hint = std::move(hint), .cause = {}});
+    return fail(Error{.code = Code::kUsage,
+                      .message = std::move(message),
+                      .file = {},
+                      .line = 0,
+                      .field = printable(name),
+                      .hint = std::move(hint),
+                      .cause = {}});
   };
   const Param* p = find(name);
   if (p == nullptr) {

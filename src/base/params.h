@@ -42,7 +42,7 @@ class Params {
   [[nodiscard]] bool boolean(std::string_view name) const;
   [[nodiscard]] std::int64_t integer(std::string_view name) const;
   [[nodiscard]] double real(std::string_view name) const;
-  [[nodiscard]] std::int64_t time(std::string_view name) const;  // ns; written as "90", "4h", ...
+  [[nodiscard]] std::int64_t time(std::string_view name) const;        // ns; written as "90", "4h", ...
   [[nodiscard]] const std::string& text(std::string_view name) const;  // kChoice and kText
 
   [[nodiscard]] const std::vector<Param>& declared() const { return declared_; }

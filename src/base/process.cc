@@ -16,7 +16,7 @@ std::int64_t steady_ns() {
 }
 
 std::uint64_t peak_rss_bytes() {
-  struct rusage usage {};
+  struct rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }

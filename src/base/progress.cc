@@ -74,8 +74,12 @@ std::string progress_text(std::string_view label, std::string_view unit, std::ui
 }
 
 Progress::Progress(std::string label, std::string unit, std::uint64_t total, bool quiet)
-    : label_(std::move(label)), unit_(std::move(unit)), total_(total), draw_(!quiet && is_terminal(STDERR_FILENO)),
-      begin_ns_(steady_ns()), last_ns_(begin_ns_) {}
+    : label_(std::move(label)),
+      unit_(std::move(unit)),
+      total_(total),
+      draw_(!quiet && is_terminal(STDERR_FILENO)),
+      begin_ns_(steady_ns()),
+      last_ns_(begin_ns_) {}
 
 Progress::~Progress() {
   if (drawn_) draw_progress_line({});

@@ -12,9 +12,9 @@
 namespace comity {
 
 enum class Code : int {
-  kFailed = 1,         // the run itself failed (a broken conservation sum, a failed check)
-  kUsage = 2,          // wrong command line
-  kInput = 3,          // configuration or input that cannot be used
+  kFailed = 1,  // the run itself failed (a broken conservation sum, a failed check)
+  kUsage = 2,   // wrong command line
+  kInput = 3,   // configuration or input that cannot be used
   kUnreachable = 4,
   kNotFound = 5,
   kConflict = 6,
@@ -43,8 +43,13 @@ using Status = Result<void>;
 
 [[nodiscard]] inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 [[nodiscard]] inline tl::unexpected<Error> fail(Code code, std::string message, std::string hint = {}) {
-  return tl::unexpected<Error>(Error{.code = code, .message = std::move(message), .file = {}, .line = 0, .field = {},
-                                     .hint = std::move(hint), .cause = {}});
+  return tl::unexpected<Error>(Error{.code = code,
+                                     .message = std::move(message),
+                                     .file = {},
+                                     .line = 0,
+                                     .field = {},
+                                     .hint = std::move(hint),
+                                     .cause = {}});
 }
 
 }  // namespace comity

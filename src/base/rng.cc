@@ -33,9 +33,9 @@ double portable_log(double x) {
   const double z = s * s;
   const double w = z * z;
   const double even = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-  const double odd = z * (6.666666666666735130e-01 +
-                          w * (2.857142874366239149e-01 +
-                               w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+  const double odd =
+      z * (6.666666666666735130e-01 +
+           w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
   const double half = 0.5 * f * f;
   const double dk = k;
   return dk * kLn2High - ((half - (s * (half + (odd + even)) + dk * kLn2Low)) - f);

@@ -22,12 +22,12 @@ class Rng {
   explicit Rng(std::uint64_t seed, std::uint64_t stream = 0);
 
   [[nodiscard]] std::uint64_t next();
-  [[nodiscard]] double uniform();                        // [0, 1), 53 bits
+  [[nodiscard]] double uniform();  // [0, 1), 53 bits
   [[nodiscard]] double uniform(double low, double high);
-  [[nodiscard]] std::uint64_t below(std::uint64_t n);    // 0..n-1 without bias; n > 0
-  [[nodiscard]] double exponential(double mean);         // mean > 0
+  [[nodiscard]] std::uint64_t below(std::uint64_t n);  // 0..n-1 without bias; n > 0
+  [[nodiscard]] double exponential(double mean);       // mean > 0
   [[nodiscard]] double normal(double mean, double deviation);
-  [[nodiscard]] std::uint64_t poisson(double mean);      // mean >= 0
+  [[nodiscard]] std::uint64_t poisson(double mean);  // mean >= 0
   // Index drawn with probability weights[i] / sum; the sum must be positive.
   [[nodiscard]] std::size_t pick(std::span<const double> weights);
 

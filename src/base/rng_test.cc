@@ -37,8 +37,8 @@ constexpr int kDraws = 400'000;
 TEST(RngTest, StreamIsFixedForEver) {
   Rng rng(42);
   const std::array<std::uint64_t, 4> first = {rng.next(), rng.next(), rng.next(), rng.next()};
-  const std::array<std::uint64_t, 4> expected = {
-      0xeb42c2560e9f46d3ULL, 0xba040fc580dff35fULL, 0x73f4cc6df99d830fULL, 0xbf404b6831adb597ULL};
+  const std::array<std::uint64_t, 4> expected = {0xeb42c2560e9f46d3ULL, 0xba040fc580dff35fULL, 0x73f4cc6df99d830fULL,
+                                                 0xbf404b6831adb597ULL};
   EXPECT_EQ(first, expected);
   EXPECT_EQ(Rng(1).exponential(1), 0.28518329561168537);
   EXPECT_EQ(Rng(1).normal(0, 1), -1.5841673365675011);

@@ -7,7 +7,8 @@ namespace comity {
 namespace {
 
 Table example() {
-  Table table({{"policy", false, Table::Best::kNone}, {"JCT", true, Table::Best::kLowest},
+  Table table({{"policy", false, Table::Best::kNone},
+               {"JCT", true, Table::Best::kLowest},
                {"use", true, Table::Best::kHighest}});
   table.add_row({{"fifo"}, {"10.0", 10}, {"0.5", 0.5}});
   table.add_row({{"easy, deep"}, {"9.5", 9.5}, {"0.5", 0.5}});

@@ -27,10 +27,10 @@ namespace comity {
 // The candidate nearest to `name` by edit distance if it is near enough to be a typing error, else "".
 [[nodiscard]] std::string nearest(std::string_view name, std::span<const std::string> candidates);
 
-[[nodiscard]] std::string format_double(double v, int digits);     // fixed, "-0.00" never
-[[nodiscard]] std::string format_length(std::int64_t ns);          // "2 d 3 h", "4.1 h", "12.3 s", for people
-[[nodiscard]] std::string format_count(std::uint64_t n);           // "10,650"
-[[nodiscard]] std::string hex64(std::uint64_t v);                  // 16 lower-case digits
+[[nodiscard]] std::string format_double(double v, int digits);  // fixed, "-0.00" never
+[[nodiscard]] std::string format_length(std::int64_t ns);       // "2 d 3 h", "4.1 h", "12.3 s", for people
+[[nodiscard]] std::string format_count(std::uint64_t n);        // "10,650"
+[[nodiscard]] std::string hex64(std::uint64_t v);               // 16 lower-case digits
 // Control characters, invalid UTF-8 and bidirectional controls as \xNN, and at most `limit` bytes in all ("..." where
 // cut), so that hostile input can be shown on a terminal.
 [[nodiscard]] std::string printable(std::string_view s, std::size_t limit = 80);

@@ -136,8 +136,13 @@ std::optional<std::int64_t> parse_length(std::string_view s) {
     std::int64_t up;    // times this ...
     std::int64_t down;  // ... over this, from seconds
   };
-  static constexpr std::array<Unit, 7> kUnits = {{{"ms", 1, 1'000}, {"us", 1, 1'000'000}, {"s", 1, 1}, {"m", 60, 1},
-                                                  {"h", 3600, 1}, {"d", 86'400, 1}, {"w", 604'800, 1}}};
+  static constexpr std::array<Unit, 7> kUnits = {{{"ms", 1, 1'000},
+                                                  {"us", 1, 1'000'000},
+                                                  {"s", 1, 1},
+                                                  {"m", 60, 1},
+                                                  {"h", 3600, 1},
+                                                  {"d", 86'400, 1},
+                                                  {"w", 604'800, 1}}};
   s = trim(s);
   if (s.empty() || s.front() == '-') return std::nullopt;
   const bool exponent = s.find_first_of("eE") != std::string_view::npos;
@@ -175,9 +180,11 @@ std::string format_length(std::int64_t ns) {
     std::int64_t ns;
     std::int64_t next;  // how many of it make the next unit
   };
-  static constexpr std::array<Unit, 5> kUnits = {
-      {{" us", kMicrosecond, 1000}, {" ms", kMillisecond, 1000}, {" s", kSecond, 60}, {" min", kMinute, 60},
-       {" h", kHour, 24}}};
+  static constexpr std::array<Unit, 5> kUnits = {{{" us", kMicrosecond, 1000},
+                                                  {" ms", kMillisecond, 1000},
+                                                  {" s", kSecond, 60},
+                                                  {" min", kMinute, 60},
+                                                  {" h", kHour, 24}}};
   for (const Unit& unit : kUnits) {
     if (ns / unit.ns >= unit.next) continue;
     const std::int64_t tenths = (ns + unit.ns / 20) / (unit.ns / 10);

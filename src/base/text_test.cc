@@ -41,8 +41,8 @@ TEST(TextTest, PrintableDisarmsTerminals) {
   EXPECT_EQ(printable("plain \xc3\xa9"), "plain \xc3\xa9");
   EXPECT_EQ(printable("\x1b[31m\n"), "\\x1b[31m\\x0a");
   EXPECT_EQ(printable("\xff"), "\\xff");
-  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");                // C1: CSI
-  EXPECT_EQ(printable("\xe2\x80\xae"), "\\xe2\\x80\\xae");       // right-to-left override
+  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");           // C1: CSI
+  EXPECT_EQ(printable("\xe2\x80\xae"), "\\xe2\\x80\\xae");  // right-to-left override
   EXPECT_EQ(printable("abcdef", 6), "abcdef");
   EXPECT_EQ(printable("abcdefg", 6), "abc...");
   EXPECT_EQ(printable("\x01\x02", 7), "\\x01...");
@@ -70,7 +70,8 @@ RC_GTEST_PROP(TextProperty, NearestUndoesOneTypingError, ()) {
     case 0: wrong.erase(at, 1); break;
     case 1: wrong.insert(at, 1, 'z'); break;
     case 2: wrong[at] = 'z'; break;
-    default: if (at > 0) std::swap(wrong[at], wrong[at - 1]);
+    default:
+      if (at > 0) std::swap(wrong[at], wrong[at - 1]);
   }
   RC_ASSERT(nearest(wrong, names) == name);
 }

@@ -15,8 +15,13 @@ namespace comity {
 namespace {
 
 Error toml_error(const std::string& file, std::int64_t line, std::string message, std::string hint = {}) {
-  return Error{.code = Code::kInput, .message = std::move(message), .file = file, .line = line, .field = {},
-               .hint = std::move(hint), .cause = {}};
+  return Error{.code = Code::kInput,
+               .message = std::move(message),
+               .file = file,
+               .line = line,
+               .field = {},
+               .hint = std::move(hint),
+               .cause = {}};
 }
 
 class Converter {

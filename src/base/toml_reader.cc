@@ -36,8 +36,13 @@ void TomlReader::refuse(std::string_view key, std::string message) {
   if (!status_) return;  // the first error is the one to mend first
   const auto found = table_->find(key);
   const std::int64_t line = found == table_->end() ? line_ : found->second.line;
-  status_ = fail(Error{.code = Code::kInput, .message = std::move(message), .file = file_, .line = line,
-                       .field = path_of(where_, key), .hint = {}, .cause = {}});
+  status_ = fail(Error{.code = Code::kInput,
+                       .message = std::move(message),
+                       .file = file_,
+                       .line = line,
+                       .field = path_of(where_, key),
+                       .hint = {},
+                       .cause = {}});
 }
 
 bool TomlReader::boolean(std::string_view key, bool fallback) {

@@ -35,15 +35,19 @@ class Scanner {
       case '#': where_ = Where::kComment; break;
       case '"': open(c, Where::kBasic, Where::kLongBasic); break;
       case '\'': open(c, Where::kLiteral, Where::kLongLiteral); break;
-      case '[': case '{':
+      case '[':
+      case '{':
         dots_ = 0;
         if (++depth_ > limits::kDocumentDepth) return too_deep();
         break;
-      case ']': case '}':
+      case ']':
+      case '}':
         dots_ = 0;
         if (depth_ > 0) --depth_;
         break;
-      case '=': case ',': case '\n': dots_ = 0; break;
+      case '=':
+      case ',':
+      case '\n': dots_ = 0; break;
       case '.':
         if (++dots_ >= limits::kDocumentDepth) return too_deep();
         break;
@@ -63,11 +67,15 @@ class Scanner {
       case Where::kComment:
         if (c == '\n') where_ = Where::kPlain;
         break;
-      case Where::kBasic: case Where::kLongBasic:
-        if (c == '\\' && at_ + 1 < text_.size() && (text_[at_ + 1] == '"' || text_[at_ + 1] == '\\')) skip_ = 1;
-        else close(c, '"', where_ == Where::kLongBasic);
+      case Where::kBasic:
+      case Where::kLongBasic:
+        if (c == '\\' && at_ + 1 < text_.size() && (text_[at_ + 1] == '"' || text_[at_ + 1] == '\\'))
+          skip_ = 1;
+        else
+          close(c, '"', where_ == Where::kLongBasic);
         break;
-      case Where::kLiteral: case Where::kLongLiteral: close(c, '\'', where_ == Where::kLongLiteral); break;
+      case Where::kLiteral:
+      case Where::kLongLiteral: close(c, '\'', where_ == Where::kLongLiteral); break;
       case Where::kPlain: break;
     }
     return {};
@@ -100,8 +108,13 @@ class Scanner {
   }
 
   tl::unexpected<Error> refuse(std::string message, std::string hint) const {
-    return fail(Error{.code = Code::kInput, .message = "column " + std::to_string(column_) + ": " + std::move(message),
-                      .file = file_, .line = line_, .field = {}, .hint = std::move(hint), .cause = {}});
+    return fail(Error{.code = Code::kInput,
+                      .message = "column " + std::to_string(column_) + ": " + std::move(message),
+                      .file = file_,
+                      .line = line_,
+                      .field = {},
+                      .hint = std::move(hint),
+                      .cause = {}});
   }
 
   std::string_view text_;

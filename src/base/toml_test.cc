@@ -24,8 +24,7 @@ std::string refusal(std::string_view text) {
 }
 
 TEST(TomlTest, EveryTypeAndItsLine) {
-  const std::string text =
-      "b = true\ni = -3\nd = 2.5\ns = \"\xc3\xa9\" # \xc3\xa9\na = [1, \"x\"]\n[t]\nk = 1\n";
+  const std::string text = "b = true\ni = -3\nd = 2.5\ns = \"\xc3\xa9\" # \xc3\xa9\na = [1, \"x\"]\n[t]\nk = 1\n";
   const auto got = parse_toml(text, "f");
   ASSERT_TRUE(got) << got.error().text();
   EXPECT_EQ(std::get<bool>(got->at("b").v), true);
@@ -37,16 +36,17 @@ TEST(TomlTest, EveryTypeAndItsLine) {
   EXPECT_EQ(inner.at("k").line, 7);
   EXPECT_EQ(got->at("s").line, 4);
   EXPECT_TRUE(parse_toml("", "f"));
-  EXPECT_TRUE(parse_toml("\xef\xbb\xbf" "a = 1", "f"));
+  EXPECT_TRUE(
+      parse_toml("\xef\xbb\xbf"
+                 "a = 1",
+                 "f"));
 }
 
 TEST(TomlTest, StringsOfEveryKindMayHoldAnything) {
   const std::string brackets(200, '[');
-  const std::string text = "a = \"" + brackets + "\\\"\xc3\xa9\"\n" +
-                           "b = '\xc3\xa9\\'\n" +
-                           "c = \"\"\"\n\"\xc3\xa9\"\"" + brackets + "\\\"\"\"\"\"\"\n" +
-                           "d = '''\n'\xc3\xa9''" + brackets + "'''''\n" +
-                           "e = \"\"\nf = '' # " + brackets + "\n";
+  const std::string text = "a = \"" + brackets + "\\\"\xc3\xa9\"\n" + "b = '\xc3\xa9\\'\n" +
+                           "c = \"\"\"\n\"\xc3\xa9\"\"" + brackets + "\\\"\"\"\"\"\"\n" + "d = '''\n'\xc3\xa9''" +
+                           brackets + "'''''\n" + "e = \"\"\nf = '' # " + brackets + "\n";
   const auto got = parse_toml(text, "f");
   ASSERT_TRUE(got) << got.error().text();
   EXPECT_EQ(std::get<std::string>(got->at("a").v), brackets + "\"\xc3\xa9");
@@ -144,11 +144,12 @@ TEST_F(TomlReaderTest, WrongValuesAreNamed) {
   EXPECT_NE(error("[t]", [](TomlReader& r) { (void)r.tables("t"); }).find("[[t]]"), std::string::npos);
   EXPECT_NE(error("t = [1]", [](TomlReader& r) { (void)r.tables("t"); }), "<accepted>");
   EXPECT_EQ(error("", [](TomlReader& r) { r.require("x"); }), "f.toml: job.x: is missing");
-  EXPECT_EQ(error("x = 1", [](TomlReader& r) {
-              (void)r.integer("x", 0, 0, 9);
-              r.refuse("x", "is taken");
-              r.refuse("x", "is second");
-            }),
+  EXPECT_EQ(error("x = 1",
+                  [](TomlReader& r) {
+                    (void)r.integer("x", 0, 0, 9);
+                    r.refuse("x", "is taken");
+                    r.refuse("x", "is second");
+                  }),
             "f.toml:1: job.x: is taken");
 }
 
@@ -162,8 +163,8 @@ TEST_F(TomlReaderTest, UnknownKeysAreRefusedWithTheNearest) {
 }
 
 RC_GTEST_PROP(TomlProperty, AnyTextOfTomlCharactersEndsInATableOrAnError, ()) {
-  const auto text = *rc::gen::container<std::string>(
-      rc::gen::elementOf(std::string("[]{}=.,\"'#\n\r a1-+_:\\\xc3\xa9\x80")));
+  const auto text =
+      *rc::gen::container<std::string>(rc::gen::elementOf(std::string("[]{}=.,\"'#\n\r a1-+_:\\\xc3\xa9\x80")));
   const Result<TomlTable> got = parse_toml(text, "f");
   if (!got) RC_ASSERT(!got.error().message.empty());
 }

@@ -15,7 +15,9 @@ constexpr int kWindowLog = 27;  // 128 MiB: what `zstd -d` accepts without being
 class ZstdSource final : public ByteSource {
  public:
   ZstdSource(std::unique_ptr<ByteSource> packed, std::string name)
-      : packed_(std::move(packed)), name_(std::move(name)), buffer_(ZSTD_DStreamInSize() * 2),
+      : packed_(std::move(packed)),
+        name_(std::move(name)),
+        buffer_(ZSTD_DStreamInSize() * 2),
         context_(ZSTD_createDCtx()) {
     COMITY_CHECK(context_ != nullptr);
     const std::size_t set = ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, kWindowLog);
@@ -40,8 +42,8 @@ class ZstdSource final : public ByteSource {
       }
       const std::size_t left = ZSTD_decompressStream(context_, &out, &in_);
       if (ZSTD_isError(left) != 0) {
-        return fail(input_error(name_, "the zstd data is damaged", ZSTD_getErrorName(left),
-                                "fetch or copy the file again"));
+        return fail(
+            input_error(name_, "the zstd data is damaged", ZSTD_getErrorName(left), "fetch or copy the file again"));
       }
       frame_ended_ = left == 0;
       drained_ = frame_ended_ || out.pos < out.size;

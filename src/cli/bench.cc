@@ -47,7 +47,8 @@ trace::Trace steady_trace(std::size_t jobs, double gpus, double load, std::uint6
 
 Params default_params() {
   std::vector<Param> declared;
-  for (const sched::PolicyInfo& info : sched::registry()) declared.insert(declared.end(), info.params.begin(), info.params.end());
+  for (const sched::PolicyInfo& info : sched::registry())
+    declared.insert(declared.end(), info.params.begin(), info.params.end());
   return Params(std::move(declared));
 }
 
@@ -73,8 +74,9 @@ Status bench_trace(const trace::Trace& trace, const std::vector<std::string>& po
     if (!info) return fail(info.error());
     auto run = twin::replay(workload, **info, params, options);
     if (!run) return fail(run.error());
-    out.push_back({fmt::format("{} jobs, {}, {}", format_count(trace.rows.size()), cluster::placement_name(placement), name),
-                   run->wall_s, "s", fmt::format("sums conserved, fingerprint {}", hex64(run->fingerprint))});
+    out.push_back(
+        {fmt::format("{} jobs, {}, {}", format_count(trace.rows.size()), cluster::placement_name(placement), name),
+         run->wall_s, "s", fmt::format("sums conserved, fingerprint {}", hex64(run->fingerprint))});
   }
   return {};
 }
@@ -86,7 +88,8 @@ std::vector<std::string> all_policies() {
 }
 
 Status bench_replay(const std::string& file, std::size_t jobs, std::uint64_t seed, std::vector<Measured>& out) {
-  if (file.empty()) return bench_trace(steady_trace(jobs, 512, 0.9, seed), {"fifo", "sing"}, cluster::Placement::kBestFit, out);
+  if (file.empty())
+    return bench_trace(steady_trace(jobs, 512, 0.9, seed), {"fifo", "sing"}, cluster::Placement::kBestFit, out);
   const std::int64_t begin = steady_ns();
   auto trace = trace::read_trace(file, {});
   if (!trace) return fail(trace.error());
@@ -101,7 +104,12 @@ void print(const std::vector<Measured>& list, const Globals& globals) {
     JsonWriter json;
     json.begin_object().field("schema", "comity.bench/1").key("results").begin_array();
     for (const Measured& m : list)
-      json.begin_object().field("name", m.name).field("value", m.value).field("unit", m.unit).field("note", m.note).end_object();
+      json.begin_object()
+          .field("name", m.name)
+          .field("value", m.value)
+          .field("unit", m.unit)
+          .field("note", m.note)
+          .end_object();
     fmt::print("{}\n", json.end_array().end_object().text());
     return;
   }
@@ -121,9 +129,11 @@ void add_bench(CLI::App& root, Chosen& chosen) {
     std::size_t jobs = 1'000'000;
   };
   auto args = std::make_shared<Args>();
-  sub->add_option("name", args->name, "queue, replay or all (default)")->check(CLI::IsMember({"queue", "replay", "all"}));
+  sub->add_option("name", args->name, "queue, replay or all (default)")
+      ->check(CLI::IsMember({"queue", "replay", "all"}));
   sub->add_option("--trace", args->trace, "a trace to replay on 64x8 (default: a synthetic one)");
-  sub->add_option("--jobs", args->jobs, "jobs of the synthetic trace (default 1,000,000)")->check(CLI::Range(1, 100'000'000));
+  sub->add_option("--jobs", args->jobs, "jobs of the synthetic trace (default 1,000,000)")
+      ->check(CLI::Range(1, 100'000'000));
   sub->callback([args, &chosen] {
     chosen.run = [args](const Globals& globals) -> Status {
       std::vector<Measured> list;

@@ -19,7 +19,8 @@ std::string words_of(const CLI::App& app) {
 
 void add_cases(const CLI::App& app, const std::string& path, std::string& out) {
   out += fmt::format("    \"{}\") words=\"{}\";;\n", path, words_of(app));
-  for (const CLI::App* sub : app.get_subcommands({})) add_cases(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name(), out);
+  for (const CLI::App* sub : app.get_subcommands({}))
+    add_cases(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name(), out);
 }
 
 std::string bash_script(const CLI::App& root) {
@@ -39,7 +40,8 @@ std::string bash_script(const CLI::App& root) {
 std::string fish_script(const CLI::App& root) {
   std::string out = "complete -c comity -f\n";
   for (const CLI::App* noun : root.get_subcommands({})) {
-    out += fmt::format("complete -c comity -n __fish_use_subcommand -a {} -d '{}'\n", noun->get_name(), noun->get_description());
+    out += fmt::format("complete -c comity -n __fish_use_subcommand -a {} -d '{}'\n", noun->get_name(),
+                       noun->get_description());
     for (const CLI::App* verb : noun->get_subcommands({}))
       out += fmt::format("complete -c comity -n '__fish_seen_subcommand_from {}' -a {} -d '{}'\n", noun->get_name(),
                          verb->get_name(), verb->get_description());

@@ -32,10 +32,15 @@ void print_error(const Error& error, Output output) {
     fmt::print(stderr, "comity: {}\n", error.text());
     return;
   }
-  static const std::map<Code, std::string> kNames = {
-      {Code::kFailed, "failed"},       {Code::kUsage, "usage"},          {Code::kInput, "input"},
-      {Code::kUnreachable, "unreachable"}, {Code::kNotFound, "not_found"}, {Code::kConflict, "conflict"},
-      {Code::kNotPermitted, "not_permitted"}, {Code::kInternal, "internal"}, {Code::kInterrupted, "interrupted"}};
+  static const std::map<Code, std::string> kNames = {{Code::kFailed, "failed"},
+                                                     {Code::kUsage, "usage"},
+                                                     {Code::kInput, "input"},
+                                                     {Code::kUnreachable, "unreachable"},
+                                                     {Code::kNotFound, "not_found"},
+                                                     {Code::kConflict, "conflict"},
+                                                     {Code::kNotPermitted, "not_permitted"},
+                                                     {Code::kInternal, "internal"},
+                                                     {Code::kInterrupted, "interrupted"}};
   JsonWriter json;
   json.begin_object().key("error").begin_object();
   json.field("code", kNames.at(error.code)).field("message", error.message).field("file", error.file);
@@ -72,7 +77,12 @@ void add_version(CLI::App& root, Chosen& chosen) {
       if (globals.output == Output::kTable) {
         fmt::print("comity {}\n", COMITY_VERSION);
       } else {
-        fmt::print("{}\n", JsonWriter().begin_object().field("schema", "comity.version/1").field("version", COMITY_VERSION).end_object().text());
+        fmt::print("{}\n", JsonWriter()
+                               .begin_object()
+                               .field("schema", "comity.version/1")
+                               .field("version", COMITY_VERSION)
+                               .end_object()
+                               .text());
       }
       return {};
     };

@@ -11,6 +11,7 @@
 namespace comity::cli {
 
 // {file name, content}. Errors (kInput) name the folder or file.
-[[nodiscard]] Status write_folder(const std::string& dir, const std::vector<std::pair<std::string, std::string>>& files);
+[[nodiscard]] Status write_folder(const std::string& dir,
+                                  const std::vector<std::pair<std::string, std::string>>& files);
 
 }  // namespace comity::cli

@@ -58,7 +58,8 @@ Result<std::vector<const sched::PolicyInfo*>> chosen_policies(const std::vector<
 // Every parameter of every policy, so that --set is checked whatever is run.
 Result<Params> parse_params(const std::vector<std::string>& sets) {
   std::vector<Param> declared;
-  for (const sched::PolicyInfo& info : sched::registry()) declared.insert(declared.end(), info.params.begin(), info.params.end());
+  for (const sched::PolicyInfo& info : sched::registry())
+    declared.insert(declared.end(), info.params.begin(), info.params.end());
   Params params(std::move(declared));
   for (const std::string& set : sets) {
     const std::size_t eq = set.find('=');
@@ -70,7 +71,8 @@ Result<Params> parse_params(const std::vector<std::string>& sets) {
 }
 
 Result<cluster::ClusterSpec> parse_spec(const ReplayArgs& args) {
-  if (!args.nodes.empty() && !args.cluster.empty()) return fail(Code::kUsage, "--nodes and --cluster exclude each other");
+  if (!args.nodes.empty() && !args.cluster.empty())
+    return fail(Code::kUsage, "--nodes and --cluster exclude each other");
   if (!args.nodes.empty()) return cluster::parse_nodes(args.nodes);
   if (!args.cluster.empty()) return cluster::read_cluster(args.cluster);
   return fail(Code::kUsage, "which cluster?", "give --nodes 56x8 or --cluster FILE");
@@ -101,8 +103,8 @@ Status print_results(const twin::ReplaySummary& summary, const Globals& globals)
     case Output::kTable: {
       const trace::Trace& trace = *summary.trace;
       fmt::print("{}: {} jobs, {} GPU hours ({}, {:.3f} s to read); {} nodes, {} GPUs, placement {}\n\n", trace.path,
-                 format_count(trace.rows.size()), format_count(static_cast<std::uint64_t>(trace.gpu_hours())), trace.format,
-                 summary.load_s, summary.nodes, summary.gpus, summary.placement);
+                 format_count(trace.rows.size()), format_count(static_cast<std::uint64_t>(trace.gpu_hours())),
+                 trace.format, summary.load_s, summary.nodes, summary.gpus, summary.placement);
       fmt::print("{}", twin::to_table(summary).text(globals.colour));
       if (trace.skipped_lines > 0) fmt::print("\n{} lines of the trace were skipped.\n", trace.skipped_lines);
       return {};
@@ -114,8 +116,9 @@ Status print_results(const twin::ReplaySummary& summary, const Globals& globals)
   return {};
 }
 
-Status write_results(const twin::ReplaySummary& summary, const twin::Workload& workload, const twin::ReplayOptions& options,
-                     const Params& params, const Globals& globals, const std::string& command) {
+Status write_results(const twin::ReplaySummary& summary, const twin::Workload& workload,
+                     const twin::ReplayOptions& options, const Params& params, const Globals& globals,
+                     const std::string& command) {
   JsonWriter run;
   run.begin_object().field("schema", "comity.run/1").field("version", COMITY_VERSION).field("command", command);
   run.field("seed", globals.seed).key("parameters").begin_array();
@@ -124,11 +127,12 @@ Status write_results(const twin::ReplaySummary& summary, const twin::Workload& w
     run.field("origin", params.origin(p.name)).end_object();
   }
   run.end_array().end_object();
-  return write_folder(globals.out_dir, {{"run.json", run.text() + "\n"},
-                                        {"summary.json", twin::to_json(summary)},
-                                        {"series.csv", twin::series_csv(summary)},
-                                        {"jobs.csv", twin::jobs_csv(summary, workload)},
-                                        {"report.html", twin::replay_report(summary, workload, options.cluster, command)}});
+  return write_folder(globals.out_dir,
+                      {{"run.json", run.text() + "\n"},
+                       {"summary.json", twin::to_json(summary)},
+                       {"series.csv", twin::series_csv(summary)},
+                       {"jobs.csv", twin::jobs_csv(summary, workload)},
+                       {"report.html", twin::replay_report(summary, workload, options.cluster, command)}});
 }
 
 Status run_replay(const ReplayArgs& args, const Globals& globals, const std::string& command) {
@@ -167,18 +171,23 @@ Status run_replay(const ReplayArgs& args, const Globals& globals, const std::str
 }
 
 void add_replay_options(CLI::App* sub, const std::shared_ptr<ReplayArgs>& args) {
-  sub->add_option("trace", args->traces, "trace files; - is standard input, .gz and .zst are read as they are")->required();
+  sub->add_option("trace", args->traces, "trace files; - is standard input, .gz and .zst are read as they are")
+      ->required();
   sub->add_option("--nodes", args->nodes, "NODESxGPUS, for example 56x8");
   sub->add_option("--cluster", args->cluster, "a cluster file (schema comity.cluster/1)");
-  sub->add_option("--policy", args->policies, "policies, separated by commas; all = every one")->delimiter(',')->required();
+  sub->add_option("--policy", args->policies, "policies, separated by commas; all = every one")
+      ->delimiter(',')
+      ->required();
   sub->add_option("--placement", args->placement, "count, firstfit, bestfit, consolidated or buddy (default bestfit)");
   sub->add_option("--ties", args->ties, "jobs of one instant by id or in file order (default id)")
       ->check(CLI::IsMember({"id", "file"}));
-  sub->add_option("--mode", args->mode, "strict: a job that can never run ends the run; skip: it is counted and left out")
+  sub->add_option("--mode", args->mode,
+                  "strict: a job that can never run ends the run; skip: it is counted and left out")
       ->check(CLI::IsMember({"strict", "skip"}));
   sub->add_option("--estimates", args->estimates, "what policies are told of run times: oracle, user or noisy")
       ->check(CLI::IsMember({"oracle", "user", "noisy"}));
-  sub->add_option("--noise", args->noise, "percent of noise for --estimates noisy (default 30)")->check(CLI::Range(0.0, 100.0));
+  sub->add_option("--noise", args->noise, "percent of noise for --estimates noisy (default 30)")
+      ->check(CLI::Range(0.0, 100.0));
   sub->add_option("--set", args->sets, "policy.parameter=value; see `comity policy show NAME`");
   sub->add_option("--format", args->format, "trace format, where detection is wrong");
   sub->add_option("--columns", args->columns, "columns of your own CSV: submit=...,gpus=...,duration=...");
@@ -196,7 +205,8 @@ std::string command_line(const std::string& verb, const ReplayArgs& args) {
   std::string out = fmt::format("comity {} {} --policy {}", verb, join(args.traces), fmt::join(args.policies, ","));
   if (!args.nodes.empty()) out += " --nodes " + args.nodes;
   if (!args.cluster.empty()) out += " --cluster " + args.cluster;
-  out += fmt::format(" --placement {} --ties {} --mode {} --estimates {}", args.placement, args.ties, args.mode, args.estimates);
+  out += fmt::format(" --placement {} --ties {} --mode {} --estimates {}", args.placement, args.ties, args.mode,
+                     args.estimates);
   for (const std::string& set : args.sets) out += " --set " + set;
   if (!args.format.empty()) out += " --format " + args.format;
   if (!args.columns.empty()) out += " --columns " + args.columns;
@@ -209,8 +219,13 @@ Status list_policies(const Globals& globals) {
     JsonWriter json;
     json.begin_object().field("schema", "comity.policies/1").key("policies").begin_array();
     for (const sched::PolicyInfo& p : sched::registry())
-      json.begin_object().field("name", p.name).field("summary", p.summary).field("source", p.source)
-          .field("preemptive", p.preemptive).field("uses_estimates", p.uses_estimates).end_object();
+      json.begin_object()
+          .field("name", p.name)
+          .field("summary", p.summary)
+          .field("source", p.source)
+          .field("preemptive", p.preemptive)
+          .field("uses_estimates", p.uses_estimates)
+          .end_object();
     fmt::print("{}\n", json.end_array().end_object().text());
     return {};
   }
@@ -235,8 +250,13 @@ Status show_policy(const std::string& name, const Globals& globals) {
     json.begin_object().field("schema", "comity.policy/1").field("name", p.name).field("summary", p.summary);
     json.field("source", p.source).key("parameters").begin_array();
     for (const Param& q : p.params)
-      json.begin_object().field("name", q.name).field("default", q.fallback).field("unit", q.unit)
-          .field("range", range_of(q)).field("doc", q.doc).end_object();
+      json.begin_object()
+          .field("name", q.name)
+          .field("default", q.fallback)
+          .field("unit", q.unit)
+          .field("range", range_of(q))
+          .field("doc", q.doc)
+          .end_object();
     fmt::print("{}\n", json.end_array().end_object().text());
     return {};
   }
@@ -274,16 +294,17 @@ void add_policy(CLI::App& root, Chosen& chosen) {
   show->footer("Example: comity policy show easy");
   auto name = std::make_shared<std::string>();
   show->add_option("name", *name, "the policy")->required();
-  show->callback([name, &chosen] {
-    chosen.run = [name](const Globals& globals) { return show_policy(*name, globals); };
-  });
+  show->callback(
+      [name, &chosen] { chosen.run = [name](const Globals& globals) { return show_policy(*name, globals); }; });
   CLI::App* compare = noun->add_subcommand("compare", "replay under several policies on all cores");
   compare->footer("Example: comity policy compare week.csv --nodes 64x8 --policy all");
   auto args = std::make_shared<ReplayArgs>();
   args->jobs = std::max(1U, std::thread::hardware_concurrency());
   add_replay_options(compare, args);
   compare->callback([args, &chosen] {
-    chosen.run = [args](const Globals& globals) { return run_replay(*args, globals, command_line("policy compare", *args)); };
+    chosen.run = [args](const Globals& globals) {
+      return run_replay(*args, globals, command_line("policy compare", *args));
+    };
   });
 }
 

@@ -65,18 +65,22 @@ Status run_stats(const ReadArgs& args, const Globals& globals) {
   for (const std::string& path : args.paths) {
     const Result<trace::Trace> trace = read(path, args, globals);
     if (!trace) return fail(trace.error());
-    list.push_back({.path = trace->path, .format = trace->format, .skipped_lines = trace->skipped_lines,
-                    .skipped = trace->skipped, .ignored_columns = trace->ignored_columns,
-                    .declared_gpus = trace->declared_gpus, .stats = trace::trace_stats(*trace)});
-    command += " " + path;
+    list.push_back({.path = trace->path,
+                    .format = trace->format,
+                    .skipped_lines = trace->skipped_lines,
+                    .skipped = trace->skipped,
+                    .ignored_columns = trace->ignored_columns,
+                    .declared_gpus = trace->declared_gpus,
+                    .stats = trace::trace_stats(*trace)});
+    command.append(" ").append(path);
   }
-  if (!args.format.empty()) command += " --format " + args.format;
-  if (!args.columns.empty()) command += " --columns " + args.columns;
+  if (!args.format.empty()) command.append(" --format ").append(args.format);
+  if (!args.columns.empty()) command.append(" --columns ").append(args.columns);
   if (args.skip_bad) command += " --skip-bad";
   if (Status status = print_stats(list, globals); !status || globals.out_dir.empty()) return status;
   std::string summary;
-  for (const TraceSummary& s : list) summary += (summary.empty() ? "" : ",") + trace_json(s);
-  if (list.size() > 1) summary = "[" + summary + "]";
+  for (const TraceSummary& s : list) summary.append(summary.empty() ? "" : ",").append(trace_json(s));
+  if (list.size() > 1) summary = fmt::format("[{}]", summary);
   JsonWriter run;
   run.begin_object().field("schema", "comity.run/1").field("version", COMITY_VERSION).field("command", command);
   run.field("seed", globals.seed).end_object();
@@ -90,11 +94,10 @@ void add_stats(CLI::App& noun, Chosen& chosen) {
   CLI::App* sub = noun.add_subcommand("stats", "what traces hold: load, sizes, run times, tenants, rhythm of the week");
   sub->footer("Example: comity trace stats philly_week.csv --out out/stats");
   auto args = std::make_shared<ReadArgs>();
-  sub->add_option("trace", args->paths, "trace files; - is standard input, .gz and .zst are read as they are")->required();
+  sub->add_option("trace", args->paths, "trace files; - is standard input, .gz and .zst are read as they are")
+      ->required();
   add_read_options(sub, *args);
-  sub->callback([args, &chosen] {
-    chosen.run = [args](const Globals& globals) { return run_stats(*args, globals); };
-  });
+  sub->callback([args, &chosen] { chosen.run = [args](const Globals& globals) { return run_stats(*args, globals); }; });
 }
 
 void add_convert(CLI::App& noun, Chosen& chosen) {
@@ -107,15 +110,17 @@ void add_convert(CLI::App& noun, Chosen& chosen) {
   auto args = std::make_shared<Args>();
   sub->add_option("in", args->in, "the trace; - is standard input")->required()->option_text("IN");
   sub->add_option("out", args->out, "the file to write; - (default) is standard output")->option_text("OUT");
-  sub->add_option("--to", args->to, "csv (default) or swf")->check(CLI::IsMember({"csv", "swf"}))->option_text("FORMAT");
+  sub->add_option("--to", args->to, "csv (default) or swf")
+      ->check(CLI::IsMember({"csv", "swf"}))
+      ->option_text("FORMAT");
   add_read_options(sub, args->read);
   sub->callback([args, &chosen] {
     chosen.run = [args](const Globals& globals) -> Status {
       const Result<trace::Trace> trace = read(args->in, args->read, globals);
       if (!trace) return fail(trace.error());
       if (Status status = trace::write_trace(*trace, args->to, args->out); !status) return status;
-      log_info(fmt::format("{} jobs of {} ({}) written, {} lines skipped", format_count(trace->rows.size()), trace->path,
-                           trace->format, format_count(trace->skipped_lines)));
+      log_info(fmt::format("{} jobs of {} ({}) written, {} lines skipped", format_count(trace->rows.size()),
+                           trace->path, trace->format, format_count(trace->skipped_lines)));
       return {};
     };
   });

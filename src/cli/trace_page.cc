@@ -52,7 +52,8 @@ std::string sizes(const trace::TraceStats& t) {
 std::string durations(const trace::TraceStats& t) {
   report::HistogramChart chart;
   chart.title = "Run times";
-  chart.description = fmt::format("Jobs by run time; {} jobs ran less than a second.", format_count(t.duration_histogram.below));
+  chart.description =
+      fmt::format("Jobs by run time; {} jobs ran less than a second.", format_count(t.duration_histogram.below));
   chart.x = {.title = "run time", .scale = report::Scale::kLogTime};
   chart.y = {.title = "jobs"};
   chart.edges = t.duration_histogram.edges;
@@ -92,7 +93,8 @@ void add_section(report::Page& page, const TraceSummary& s) {
                 {"median run time", format_length(from_seconds(t.duration_s.median))},
                 {"GPUs of the largest job", format_count(t.max_gpus)}});
   page.paragraph(fmt::format("Read as {}.", s.format));
-  if (s.skipped_lines > 0) page.note(fmt::format("{} lines could not be used and were skipped.", format_count(s.skipped_lines)));
+  if (s.skipped_lines > 0)
+    page.note(fmt::format("{} lines could not be used and were skipped.", format_count(s.skipped_lines)));
   page.chart(arrivals(t));
   page.chart(durations(t), true);
   page.chart(duration_cdf(t), true);
@@ -104,11 +106,12 @@ void add_section(report::Page& page, const TraceSummary& s) {
 }  // namespace
 
 std::string trace_page(std::span<const TraceSummary> summaries, const std::string& command) {
-  report::Page page("Job trace", summaries.size() == 1 ? summaries[0].path : fmt::format("{} traces", summaries.size()));
+  report::Page page("Job trace",
+                    summaries.size() == 1 ? summaries[0].path : fmt::format("{} traces", summaries.size()));
   std::string data = summaries.size() == 1 ? trace_json(summaries[0]) : "[";
   for (const TraceSummary& s : summaries) {
     add_section(page, s);
-    if (summaries.size() > 1) data += (data.size() > 1 ? "," : "") + trace_json(s);
+    if (summaries.size() > 1) data.append(data.size() > 1 ? "," : "").append(trace_json(s));
   }
   if (summaries.size() > 1) data += "]";
   page.section("How this was made");

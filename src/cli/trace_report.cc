@@ -48,12 +48,15 @@ void put_skipped(JsonWriter& json, const TraceSummary& s) {
 }
 
 // The most used of a list, the rest in one line.
-Table use_table(const std::string& what, const std::vector<trace::NameUse>& uses, double gpu_hours, std::uint64_t more) {
+Table use_table(const std::string& what, const std::vector<trace::NameUse>& uses, double gpu_hours,
+                std::uint64_t more) {
   Table table({{what, false}, {"jobs"}, {"GPU hours"}, {"of all"}});
   for (std::size_t i = 0; i < std::min(kMostListed, uses.size()); ++i) {
     const trace::NameUse& use = uses[i];
-    table.add_row({{use.name.empty() ? "(none)" : printable(use.name, 40)}, {format_count(use.jobs)},
-                   {whole(use.gpu_hours)}, {share(use.gpu_hours, gpu_hours)}});
+    table.add_row({{use.name.empty() ? "(none)" : printable(use.name, 40)},
+                   {format_count(use.jobs)},
+                   {whole(use.gpu_hours)},
+                   {share(use.gpu_hours, gpu_hours)}});
   }
   if (more > 0) table.add_row({{fmt::format("... and {} more", more)}, {""}, {""}, {""}});
   return table;
@@ -63,7 +66,7 @@ std::string notes(const TraceSummary& s) {
   std::string out;
   if (!s.ignored_columns.empty()) {
     out += "Columns not read:";
-    for (const std::string& column : s.ignored_columns) out += " " + printable(column, 40);
+    for (const std::string& column : s.ignored_columns) out.append(" ").append(printable(column, 40));
     out += ".\n";
   }
   if (s.skipped_lines > 0) out += fmt::format("{} lines were skipped; the first:\n", format_count(s.skipped_lines));
@@ -109,39 +112,71 @@ std::string trace_text(const TraceSummary& s, bool colour) {
   const trace::Distribution& d = t.duration_s;
   Table times({{"", false}, {"mean"}, {"p10"}, {"median"}, {"p90"}, {"p99"}, {"longest"}});
   const auto add = [&](const char* what, const trace::Distribution& x) {
-    times.add_row({{what}, {seconds(x.mean)}, {seconds(x.p10)}, {seconds(x.median)}, {seconds(x.p90)}, {seconds(x.p99)},
+    times.add_row({{what},
+                   {seconds(x.mean)},
+                   {seconds(x.p10)},
+                   {seconds(x.median)},
+                   {seconds(x.p90)},
+                   {seconds(x.p99)},
                    {seconds(x.max)}});
   };
   add("run time", d);
   if (t.jobs_with_wait > 0) add("wait in the log", t.wait_s);
-  out += "\n" + times.text(colour);
+  out.append("\n").append(times.text(colour));
   Table sizes({{"GPUs"}, {"jobs"}, {"of all"}, {"GPU hours"}, {"of all"}});
   for (std::size_t i = 0; i < std::min(kMostListed, t.sizes.size()); ++i) {
     const trace::SizeUse& use = t.sizes[i];
-    sizes.add_row({{format_count(use.gpus)}, {format_count(use.jobs)},
-                   {share(static_cast<double>(use.jobs), static_cast<double>(t.jobs))}, {whole(use.gpu_hours)},
+    sizes.add_row({{format_count(use.gpus)},
+                   {format_count(use.jobs)},
+                   {share(static_cast<double>(use.jobs), static_cast<double>(t.jobs))},
+                   {whole(use.gpu_hours)},
                    {share(use.gpu_hours, t.gpu_hours)}});
   }
-  out += "\n" + sizes.text(colour);
+  out.append("\n").append(sizes.text(colour));
   if (t.sizes.size() > kMostListed)
     out += fmt::format("... and {} larger sizes, up to {} GPUs\n", t.sizes.size() - kMostListed, t.max_gpus);
   const auto more = [](std::uint64_t count) { return count > kMostListed ? count - kMostListed : 0; };
-  if (!t.tenants.empty()) out += "\n" + use_table("tenant", t.tenants, t.gpu_hours, more(t.tenants.size())).text(colour);
-  if (!t.users.empty()) out += "\n" + use_table("user", t.users, t.gpu_hours, more(t.user_count)).text(colour);
+  const auto add_uses = [&](const char* what, const std::vector<trace::NameUse>& uses, std::uint64_t count) {
+    if (!uses.empty()) out.append("\n").append(use_table(what, uses, t.gpu_hours, more(count)).text(colour));
+  };
+  add_uses("tenant", t.tenants, t.tenants.size());
+  add_uses("user", t.users, t.user_count);
   return out;
 }
 
 Table trace_table(std::span<const TraceSummary> summaries) {
-  Table table({{"path", false}, {"format", false}, {"jobs"}, {"gpu_hours"}, {"span_s"}, {"mean_gpus_demanded"},
-               {"mean_gpus"}, {"max_gpus"}, {"duration_mean_s"}, {"duration_median_s"}, {"duration_p99_s"}, {"tenants"},
-               {"users"}, {"skipped_lines"}});
+  Table table({{"path", false},
+               {"format", false},
+               {"jobs"},
+               {"gpu_hours"},
+               {"span_s"},
+               {"mean_gpus_demanded"},
+               {"mean_gpus"},
+               {"max_gpus"},
+               {"duration_mean_s"},
+               {"duration_median_s"},
+               {"duration_p99_s"},
+               {"tenants"},
+               {"users"},
+               {"skipped_lines"}});
   for (const TraceSummary& s : summaries) {
     const trace::TraceStats& t = s.stats;
     const auto real = [](double v) { return Table::Cell{fmt::format("{}", v), v}; };
     const auto count = [](std::uint64_t v) { return Table::Cell{std::to_string(v), static_cast<double>(v)}; };
-    table.add_row({{s.path}, {s.format}, count(t.jobs), real(t.gpu_hours), real(t.span_s), real(t.mean_gpus_demanded),
-                   real(t.mean_gpus), count(t.max_gpus), real(t.duration_s.mean), real(t.duration_s.median),
-                   real(t.duration_s.p99), count(t.tenants.size()), count(t.user_count), count(s.skipped_lines)});
+    table.add_row({{s.path},
+                   {s.format},
+                   count(t.jobs),
+                   real(t.gpu_hours),
+                   real(t.span_s),
+                   real(t.mean_gpus_demanded),
+                   real(t.mean_gpus),
+                   count(t.max_gpus),
+                   real(t.duration_s.mean),
+                   real(t.duration_s.median),
+                   real(t.duration_s.p99),
+                   count(t.tenants.size()),
+                   count(t.user_count),
+                   count(s.skipped_lines)});
   }
   return table;
 }

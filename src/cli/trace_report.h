@@ -22,7 +22,7 @@ struct TraceSummary {
 };
 
 [[nodiscard]] std::string trace_text(const TraceSummary& summary, bool colour);
-[[nodiscard]] std::string trace_json(const TraceSummary& summary);  // comity.trace_stats/1, without line end
+[[nodiscard]] std::string trace_json(const TraceSummary& summary);         // comity.trace_stats/1, without line end
 [[nodiscard]] Table trace_table(std::span<const TraceSummary> summaries);  // one row a trace
 [[nodiscard]] std::string trace_page(std::span<const TraceSummary> summaries, const std::string& command);
 

@@ -19,7 +19,9 @@ struct Target {
 
 void add_target(CLI::App* sub, Target& target) {
   sub->add_option("file", target.path, "the file to write; - (default) is standard output")->option_text("FILE");
-  sub->add_option("--to", target.to, "csv (default) or swf")->check(CLI::IsMember({"csv", "swf"}))->option_text("FORMAT");
+  sub->add_option("--to", target.to, "csv (default) or swf")
+      ->check(CLI::IsMember({"csv", "swf"}))
+      ->option_text("FORMAT");
 }
 
 void add_sing(CLI::App& synth, Chosen& chosen) {
@@ -28,14 +30,17 @@ void add_sing(CLI::App& synth, Chosen& chosen) {
     Target target;
   };
   CLI::App* sub = synth.add_subcommand("sing", "weeks of a campus cluster with the rhythm and the job shapes of SING");
-  sub->footer("The first day is a warm-up: the week begins at 24 h.\nExample: comity trace synth sing week.csv --weeks 2 --load 110 --seed 7");
+  sub->footer(
+      "The first day is a warm-up: the week begins at 24 h.\nExample: comity trace synth sing week.csv --weeks 2 "
+      "--load 110 --seed 7");
   auto args = std::make_shared<Args>();
   trace::SingOptions& o = args->options;
   add_target(sub, args->target);
   sub->add_option("--weeks", o.weeks, "weeks after the warm-up day (default 1)")->option_text("N");
   sub->add_option("--load", o.load, "GPUs that the jobs keep busy on average (default 100)")->option_text("GPUS");
   sub->add_option("--scale", o.scale, "run times times this (default 0.15)")->option_text("X");
-  sub->add_option("--phi", o.phi, "share of arrivals that don't follow the hour, 0 to 1 (default 0.7)")->option_text("X");
+  sub->add_option("--phi", o.phi, "share of arrivals that don't follow the hour, 0 to 1 (default 0.7)")
+      ->option_text("X");
   sub->callback([args, &chosen] {
     chosen.run = [args](const Globals& globals) -> Status {
       args->options.seed = globals.seed;
@@ -54,7 +59,8 @@ void add_bootstrap(CLI::App& synth, Chosen& chosen) {
     std::string block = "day";
     Target target;
   };
-  CLI::App* sub = synth.add_subcommand("bootstrap", "a trace of any length like yours: whole days or hours of it, drawn again");
+  CLI::App* sub =
+      synth.add_subcommand("bootstrap", "a trace of any length like yours: whole days or hours of it, drawn again");
   sub->footer("Example: comity trace synth bootstrap week.csv long.csv --weeks 8 --load-factor 1.2");
   auto args = std::make_shared<Args>();
   trace::BootstrapOptions& o = args->options;
@@ -64,7 +70,8 @@ void add_bootstrap(CLI::App& synth, Chosen& chosen) {
   sub->add_option("--block", args->block, "day (default) or hour: what is drawn as a whole")
       ->check(CLI::IsMember({"day", "hour"}))
       ->option_text("BLOCK");
-  sub->add_option("--load-factor", o.load_factor, "load of the new trace over that of the old (default 1)")->option_text("X");
+  sub->add_option("--load-factor", o.load_factor, "load of the new trace over that of the old (default 1)")
+      ->option_text("X");
   sub->add_option("--format", args->read.format, "format of the trace, where detection is wrong")->option_text("NAME");
   sub->add_option("--columns", args->read.columns, "columns of your own CSV")->option_text("FIELD=COLUMN,...");
   sub->add_flag("--skip-bad", args->read.skip_bad, "count lines that can't be used and go on");

@@ -21,9 +21,9 @@ class FreeCounts {
   static constexpr std::uint32_t kLevels = 65;
   [[nodiscard]] bool class_fits(const Pool& pool, std::uint32_t c, const Shape& shape) const;
 
-  std::vector<std::uint8_t> node_;     // free GPUs
-  std::vector<std::uint32_t> nodes_;   // [class x kLevels + free] -> nodes that are up
-  std::vector<std::int64_t> free_;     // by class
+  std::vector<std::uint8_t> node_;    // free GPUs
+  std::vector<std::uint32_t> nodes_;  // [class x kLevels + free] -> nodes that are up
+  std::vector<std::int64_t> free_;    // by class
 };
 
 }  // namespace comity::cluster

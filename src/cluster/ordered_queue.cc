@@ -25,8 +25,8 @@ std::size_t OrderedQueue::block_of(const QueueEntry& entry) const {
 std::uint32_t OrderedQueue::position(const Block& b, const QueueEntry& entry) {
   const auto* first = b.at.data() + b.begin;
   const auto* last = b.at.data() + b.end;
-  const auto* it = std::lower_bound(first, last, entry,
-                                    [](const QueueEntry& x, const QueueEntry& y) { return before(x, y); });
+  const auto* it =
+      std::lower_bound(first, last, entry, [](const QueueEntry& x, const QueueEntry& y) { return before(x, y); });
   return static_cast<std::uint32_t>(it - b.at.data());
 }
 

@@ -20,7 +20,7 @@ struct QueueEntry {
   Time eligible = 0;      // then who became eligible first
   std::uint32_t job = 0;  // then the lower id
   std::uint32_t unused = 0;
-  Time estimate = 0;      // not part of the order
+  Time estimate = 0;  // not part of the order
 
   [[nodiscard]] friend bool before(const QueueEntry& a, const QueueEntry& b) {
     if (a.rank != b.rank) return a.rank < b.rank;
@@ -46,7 +46,7 @@ class OrderedQueue {
   struct Block {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
-    Time least = kNever;   // least estimate; exact unless `stale`
+    Time least = kNever;  // least estimate; exact unless `stale`
     bool stale = false;
     std::array<QueueEntry, kBlock> at;
   };

@@ -38,8 +38,11 @@ TEST(OrderedQueue, AgreesWithASortedSet) {
     std::uint32_t next = 0;
     for (int step = 0; step < 3000; ++step) {
       if (reference.empty() || rng.below(100) < 55) {
-        const QueueEntry e{.rank = fifo ? 0 : static_cast<std::int64_t>(rng.below(50)), .eligible = static_cast<Time>(next / 3),
-                           .job = next, .unused = 0, .estimate = static_cast<Time>(rng.below(1000))};
+        const QueueEntry e{.rank = fifo ? 0 : static_cast<std::int64_t>(rng.below(50)),
+                           .eligible = static_cast<Time>(next / 3),
+                           .job = next,
+                           .unused = 0,
+                           .estimate = static_cast<Time>(rng.below(1000))};
         ++next;
         queue.insert(e);
         reference.insert(e);

@@ -54,7 +54,8 @@ Status Pool::check_spec(const ClusterSpec& spec, Placement rule) {
   if (rule == Placement::kCount) return {};
   for (const NodeSpec& node : spec.nodes) {
     if (node.gpus <= kMaskGpus) continue;
-    return fail(Code::kInput, fmt::format("node {} has {} GPUs; at most 64 can be placed one by one", node.name, node.gpus),
+    return fail(Code::kInput,
+                fmt::format("node {} has {} GPUs; at most 64 can be placed one by one", node.name, node.gpus),
                 "use --placement count, or describe smaller nodes");
   }
   return {};

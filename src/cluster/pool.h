@@ -102,7 +102,7 @@ class Pool {
     Where where;
     std::uint32_t gpus = 0;  // a node
     bool small = false;
-    std::int64_t free = 0;   // on nodes that are up
+    std::int64_t free = 0;  // on nodes that are up
     std::uint32_t up_nodes = 0;
     std::vector<std::uint32_t> nodes;  // NodeId by index in the class
     std::vector<NodeSet> by_free;      // [free] -> nodes, only nodes that are up

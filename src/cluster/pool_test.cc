@@ -26,7 +26,7 @@ ClusterSpec uniform(std::uint32_t nodes, std::uint32_t gpus) {
 
 // Rule R4 read literally: node -> GPUs taken, or nothing.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> by_rule(const std::vector<std::uint32_t>& free, std::uint32_t n,
-                                                            std::uint32_t g, Placement rule) {
+                                                             std::uint32_t g, Placement rule) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> out;
   const auto one = [&](std::uint32_t want, const std::set<std::uint32_t>& not_these) -> std::int64_t {
     std::int64_t best = -1;
@@ -239,7 +239,8 @@ TEST(Spec, NodesAreParsedOrRefused) {
 
 TEST(Spec, AClusterFileIsReadOrRefusedWithLineAndField) {
   const auto good = parse_cluster(
-      "schema = \"comity.cluster/1\"\n[[nodes]]\ncount = 2\ngpus = 8\n[[nodes]]\nname = \"s\"\ngpus = 8\nslots = [4, 2, 1, 1]\n"
+      "schema = \"comity.cluster/1\"\n[[nodes]]\ncount = 2\ngpus = 8\n[[nodes]]\nname = \"s\"\ngpus = 8\nslots = [4, "
+      "2, 1, 1]\n"
       "[[tenants]]\nname = \"a\"\nmax_gpus = 4\n[limits]\nuser_max_gpus = 3\n",
       "c.toml");
   ASSERT_TRUE(good.has_value()) << good.error().text();

@@ -22,9 +22,9 @@ Result<Placement> parse_placement(const std::string& name) {
   const auto it = std::find(names.begin(), names.end(), name);
   if (it != names.end()) return static_cast<Placement>(it - names.begin());
   const std::string near = nearest(name, names);
-  return fail(Code::kUsage, fmt::format("unknown placement '{}'", printable(name)),
-              near.empty() ? "one of count, firstfit, bestfit, consolidated, buddy"
-                           : fmt::format("did you mean '{}'?", near));
+  return fail(
+      Code::kUsage, fmt::format("unknown placement '{}'", printable(name)),
+      near.empty() ? "one of count, firstfit, bestfit, consolidated, buddy" : fmt::format("did you mean '{}'?", near));
 }
 
 const std::string& placement_name(Placement placement) {

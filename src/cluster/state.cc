@@ -27,9 +27,7 @@ void State::apply(const Event& event) {
     case EventKind::kSubmit: return submit(event);
     case EventKind::kStart: return start(event);
     case EventKind::kEnd:
-    case EventKind::kStop:
-      stop_running(event.job);
-      return leave(event.job, false);
+    case EventKind::kStop: stop_running(event.job); return leave(event.job, false);
     case EventKind::kPreempt: {
       Job& job = at(event.job);
       const Time progress = event.at - running_[job.slot].start;
@@ -38,9 +36,7 @@ void State::apply(const Event& event) {
       stop_running(event.job);
       return back_to_queue(event.job);
     }
-    case EventKind::kRequeue:
-      stop_running(event.job);
-      return back_to_queue(event.job);
+    case EventKind::kRequeue: stop_running(event.job); return back_to_queue(event.job);
     case EventKind::kCancel: {
       const bool waits = at(event.job).status == JobStatus::kWaiting;
       if (waits) {
@@ -60,9 +56,7 @@ void State::apply(const Event& event) {
       return set_block(event.job, kHeld, false);
     }
     case EventKind::kNodeDown:
-    case EventKind::kNodeUp:
-      pool_.set_up(event.node, event.kind == EventKind::kNodeUp);
-      return refresh_shapes();
+    case EventKind::kNodeUp: pool_.set_up(event.node, event.kind == EventKind::kNodeUp); return refresh_shapes();
     case EventKind::kUserLimit: return set_limit(false, event.name, event.value);
     case EventKind::kTenantLimit: return set_limit(true, event.name, event.value);
   }
@@ -112,7 +106,8 @@ std::string State::never_runs(const profile::JobRequest& request) {
   for (const bool tenant : {false, true}) {
     const Owner* o = owner(tenant, tenant ? request.tenant : request.user);
     if (o == nullptr || o->limit < 0 || static_cast<std::int64_t>(s.gpus) <= o->limit) continue;
-    return fmt::format("asks for {} GPUs, more than the limit of its {} ({})", s.gpus, tenant ? "tenant" : "user", o->limit);
+    return fmt::format("asks for {} GPUs, more than the limit of its {} ({})", s.gpus, tenant ? "tenant" : "user",
+                       o->limit);
   }
   return {};
 }
@@ -121,12 +116,16 @@ std::string State::why_not(const ShapeClass& s) const {
   const std::int64_t up = pool_.up_gpus(s.where);
   if (static_cast<std::int64_t>(s.gpus) > up) return fmt::format("asks for {} GPUs, the cluster has {}", s.gpus, up);
   if (s.shape.nodes == 0) return fmt::format("asks for {} GPUs, more than the nodes of one kind have together", s.gpus);
-  return fmt::format("asks for {} nodes with {} GPUs each, which the cluster does not have", s.shape.nodes, s.shape.gpus);
+  return fmt::format("asks for {} nodes with {} GPUs each, which the cluster does not have", s.shape.nodes,
+                     s.shape.gpus);
 }
 
 QueueEntry State::entry(JobId id) const {
   const Job& j = job(id);
-  return {.rank = rank_(j, *shapes_[j.shape]), .eligible = j.eligible, .job = id.value, .unused = 0,
+  return {.rank = rank_(j, *shapes_[j.shape]),
+          .eligible = j.eligible,
+          .job = id.value,
+          .unused = 0,
           .estimate = j.estimate - j.executed};
 }
 
@@ -178,7 +177,9 @@ void State::start(const Event& event) {
   job.status = JobStatus::kRunning;
   job.slot = static_cast<std::uint32_t>(running_.size());
   used_gpus_ += job.gpus;
-  running_.push_back({.job = event.job, .start = event.at, .expected_end = event.at + (job.estimate - job.executed),
+  running_.push_back({.job = event.job,
+                      .start = event.at,
+                      .expected_end = event.at + (job.estimate - job.executed),
                       .allocation = *event.allocation});
   if (event.overtook.valid()) at(event.overtook).overtaken += job.gpus;
   own_running(event.job, 1);

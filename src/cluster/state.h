@@ -34,14 +34,14 @@ struct Job {
   std::uint32_t tenant = profile::kNoName;
   std::uint32_t slot = kNoSlot;  // in running() while it runs
   Time submit = 0;
-  Time eligible = 0;     // order of the queue: (eligible, id)
-  Time estimate = 0;     // how long its whole work is said to take, overhead charged so far included
-  Time executed = 0;     // progress before the present run
+  Time eligible = 0;            // order of the queue: (eligible, id)
+  Time estimate = 0;            // how long its whole work is said to take, overhead charged so far included
+  Time executed = 0;            // progress before the present run
   std::uint32_t overtaken = 0;  // GPUs that started past it while it was head (rule S2: kept for its whole life)
   std::uint32_t gpus = 0;       // in all
   JobStatus status = JobStatus::kUnknown;
-  std::uint8_t blocks = 0;      // Block bits
-  bool queued = false;          // stands in its shape's list
+  std::uint8_t blocks = 0;  // Block bits
+  bool queued = false;      // stands in its shape's list
 };
 
 struct Running {
@@ -55,10 +55,10 @@ struct Running {
 struct ShapeClass {
   Shape shape;
   Pool::Where where;
-  std::uint32_t gpus = 0;      // in all
-  bool known_group = true;     // false: names a group or type that the cluster doesn't have
-  bool satisfiable = true;     // on the nodes that are up
-  OrderedQueue queue;          // eligible jobs (apart from `satisfiable`)
+  std::uint32_t gpus = 0;   // in all
+  bool known_group = true;  // false: names a group or type that the cluster doesn't have
+  bool satisfiable = true;  // on the nodes that are up
+  OrderedQueue queue;       // eligible jobs (apart from `satisfiable`)
 };
 
 // A policy's order: low rank first; then eligible time, then id. Called when a job enters its list.

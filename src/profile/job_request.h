@@ -30,11 +30,11 @@ inline constexpr std::uint32_t kNoAttributes = 0xffffffffU;
 
 struct JobRequest {
   Shape shape;
-  std::uint32_t user = kNoName;      // NameTable index
-  std::uint32_t tenant = kNoName;    // virtual cluster, account or group of users
-  std::uint32_t group = kNoName;     // resource group (disjoint nodes); none = the default group
-  std::uint32_t gpu_type = kNoName;  // none = any type
-  Time estimate = -1;                // what the user said it would run, ns; -1 = nothing said
+  std::uint32_t user = kNoName;              // NameTable index
+  std::uint32_t tenant = kNoName;            // virtual cluster, account or group of users
+  std::uint32_t group = kNoName;             // resource group (disjoint nodes); none = the default group
+  std::uint32_t gpu_type = kNoName;          // none = any type
+  Time estimate = -1;                        // what the user said it would run, ns; -1 = nothing said
   std::uint32_t attributes = kNoAttributes;  // index into an AttributeTable (model, dataset, ...)
 };
 
@@ -68,7 +68,7 @@ struct Attributes {
   std::uint32_t dataset = kNoName;
   std::int64_t batch_size = -1;
   std::int64_t iterations = -1;
-  double gpu_utilization = -1;    // percent
+  double gpu_utilization = -1;  // percent
   double memory_mb = -1;
 };
 

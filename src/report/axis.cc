@@ -36,8 +36,8 @@ std::string grouped(std::string digits) {
 }
 
 // The steps of a time axis from a second to four weeks.
-constexpr std::array<double, 26> kTimeSteps{1,    2,    5,     10,    15,    30,    60,     120,    300,
-                                            600,  900,  1800,  3600,  7200,  10800, 14400,  21600,  43200,
+constexpr std::array<double, 26> kTimeSteps{1,     2,      5,      10,     15,     30,      60,      120,    300,
+                                            600,   900,    1800,   3600,   7200,   10800,   14400,   21600,  43200,
                                             86400, 172800, 432000, 604800, 864000, 1209600, 1728000, 2419200};
 
 Unit unit_of(double step) {
@@ -131,8 +131,7 @@ std::vector<double> log_candidates(const PlannedAxis& plan, bool fine) {
   }
   decades(first, std::min(last, -1.0), 1);
   const std::vector<double> coarse{1, 10, 60, 600, 3600, 21600};
-  const std::vector<double> all{1,   2,   5,    10,   20,   30,   60,    120,   300,
-                                600, 1200, 1800, 3600, 7200, 14400, 21600, 43200};
+  const std::vector<double> all{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200};
   const std::vector<double>& human = fine ? all : coarse;
   values.insert(values.end(), human.begin(), human.end());
   decades(0, std::max(last - 4, 1.0), 86400);

@@ -7,8 +7,8 @@
 namespace comity::report {
 namespace {
 
-constexpr double kTurned = -38;         // degrees of labels too wide for their group
-constexpr double kLabelMost = 150;      // widest group label
+constexpr double kTurned = -38;          // degrees of labels too wide for their group
+constexpr double kLabelMost = 150;       // widest group label
 constexpr std::size_t kValuesMost = 16;  // bars that carry their value
 
 double label_width(const BarChart& chart) {
@@ -40,8 +40,8 @@ void paint_bars(Canvas& canvas, const Box& box, const BarChart& chart, const Pla
   const double across = std::min(slot * 0.8 / static_cast<double>(chart.series.size()), 60.0);
   const double zero = 1 - std::clamp(y.place(std::clamp(0.0, y.low, y.high)), 0.0, 1.0);
   for (std::size_t g = 0; g < chart.groups.size(); ++g) {
-    const double left = box.left + (static_cast<double>(g) + 0.5) * slot -
-                        across * static_cast<double>(chart.series.size()) / 2;
+    const double left =
+        box.left + (static_cast<double>(g) + 0.5) * slot - across * static_cast<double>(chart.series.size()) / 2;
     for (std::size_t s = 0; s < chart.series.size(); ++s) {
       const std::vector<double>& values = chart.series[s].values;
       if (g >= values.size() || !std::isfinite(values[g])) {

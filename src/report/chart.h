@@ -19,8 +19,8 @@ inline constexpr double kAuto = std::numeric_limits<double>::quiet_NaN();
 
 enum class Scale {
   kLinear,
-  kLog,   // powers of ten; values must be positive
-  kTime,  // values in seconds; ticks in ms, s, min, h or days
+  kLog,      // powers of ten; values must be positive
+  kTime,     // values in seconds; ticks in ms, s, min, h or days
   kLogTime,  // lengths in seconds on a logarithmic scale, ticks at 1 s, 1 min, 1 h, 1 d ...
 };
 
@@ -36,7 +36,7 @@ struct Series {
   std::string name{};
   std::vector<double> x{};
   std::vector<double> y{};  // as long as x
-  bool step = false;      // y[i] holds from x[i] to x[i + 1]
+  bool step = false;        // y[i] holds from x[i] to x[i + 1]
 };
 
 // Lines or steps over x. Any number of series; a series of one point is a dot.

@@ -18,9 +18,18 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 const std::string kHostile = std::string("</script><svg onload=\"x\">'&\xff\x80") + '\0' + "\x1b[2J";
 
-const std::vector<std::vector<double>> kSamples{
-    {}, {0}, {5}, {0, 0, 0}, {NAN}, {NAN, 3, NAN}, {1, NAN, 2, kInf, -kInf, 4}, {-3, -1, 2}, {1e-300, 1e300}, {-kInf},
-    {1.7e308, -1.7e308}, {1e16, 1e16 + 2}};
+const std::vector<std::vector<double>> kSamples{{},
+                                                {0},
+                                                {5},
+                                                {0, 0, 0},
+                                                {NAN},
+                                                {NAN, 3, NAN},
+                                                {1, NAN, 2, kInf, -kInf, 4},
+                                                {-3, -1, 2},
+                                                {1e-300, 1e300},
+                                                {-kInf},
+                                                {1.7e308, -1.7e308},
+                                                {1e16, 1e16 + 2}};
 
 std::vector<double> ramp(std::size_t n) {
   std::vector<double> x(n);
@@ -78,9 +87,7 @@ TEST(Charts, EscapeHostileNames) {
   }
 }
 
-TEST(Charts, AreTheSameBytesForTheSameData) {
-  EXPECT_EQ(draw_all({1, 5, 2}, "a"), draw_all({1, 5, 2}, "a"));
-}
+TEST(Charts, AreTheSameBytesForTheSameData) { EXPECT_EQ(draw_all({1, 5, 2}, "a"), draw_all({1, 5, 2}, "a")); }
 
 TEST(Charts, HaveATitleAndADescriptionForScreenReaders) {
   for (const std::string& figure : draw_all({1, 2, 3}, "name")) {
@@ -116,9 +123,16 @@ TEST(LineChartDrawing, LongSeriesAreThinned) {
 }
 
 TEST(GanttDrawing, OneColourAKeyAndATooltipABar) {
-  const GanttChart chart{"t", "", {}, "GPU", {"g0", "g1"},
-                         {{0, 0, 5, "ann", "job 1"}, {1, 0, 3, "bob", "job 2"}, {1, 3, 5, "ann", "job 3"},
-                          {7, 0, 1, "eve", "no such row"}, {0, 5, 4, "eve", "ends before it begins"}}};
+  const GanttChart chart{"t",
+                         "",
+                         {},
+                         "GPU",
+                         {"g0", "g1"},
+                         {{0, 0, 5, "ann", "job 1"},
+                          {1, 0, 3, "bob", "job 2"},
+                          {1, 3, 5, "ann", "job 3"},
+                          {7, 0, 1, "eve", "no such row"},
+                          {0, 5, 4, "eve", "ends before it begins"}}};
   const std::string figure = draw(chart);
   EXPECT_EQ(count(figure, "<title>job 3</title>"), 1U);
   EXPECT_EQ(count(figure, "class=\"bar s0\""), 2U * 2 + 1);

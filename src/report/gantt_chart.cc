@@ -72,20 +72,20 @@ std::string draw(const GanttChart& chart) {
   for (const std::string& row : chart.rows) {
     widest = std::max(widest, text_width(row));
   }
-  return figure({chart.title, chart.description}, keys.legend, rows_height(chart, 20) + 74,
-                rows_height(chart, 16) + 74, [&](Canvas& canvas) {
-    if (extent.empty()) {
-      draw_no_data(canvas);
-      return;
-    }
-    PlannedAxis rows;
-    rows.title = chart.row_title;
-    const PlannedAxis x = plan_axis(axis, extent, x_tick_count(canvas), Ends::kData);
-    const double left = std::clamp(widest + 10, 20.0, canvas.narrow() ? 90.0 : 160.0);
-    const Box box = draw_axes(canvas, x, &rows, true, {0, left});
-    paint_rows(canvas, box, chart);
-    paint_bars(canvas, box, chart, x, keys);
-  });
+  return figure({chart.title, chart.description}, keys.legend, rows_height(chart, 20) + 74, rows_height(chart, 16) + 74,
+                [&](Canvas& canvas) {
+                  if (extent.empty()) {
+                    draw_no_data(canvas);
+                    return;
+                  }
+                  PlannedAxis rows;
+                  rows.title = chart.row_title;
+                  const PlannedAxis x = plan_axis(axis, extent, x_tick_count(canvas), Ends::kData);
+                  const double left = std::clamp(widest + 10, 20.0, canvas.narrow() ? 90.0 : 160.0);
+                  const Box box = draw_axes(canvas, x, &rows, true, {0, left});
+                  paint_rows(canvas, box, chart);
+                  paint_bars(canvas, box, chart, x, keys);
+                });
 }
 
 }  // namespace comity::report

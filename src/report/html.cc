@@ -124,8 +124,8 @@ Page& Page::table(const Table& table, std::string_view caption) {
     body_ += "<tr>";
     for (std::size_t c = 0; c < table.columns().size(); ++c) {
       const bool right = table.columns()[c].right;
-      const char* classes = best[c][r] ? (right ? " class=\"right best\"" : " class=\"best\"")
-                                       : (right ? " class=\"right\"" : "");
+      const char* classes =
+          best[c][r] ? (right ? " class=\"right best\"" : " class=\"best\"") : (right ? " class=\"right\"" : "");
       const std::string text = escape(table.rows()[r][c].text);
       body_ += fmt::format("<td{}>{}{}</td>", classes, text, best[c][r] ? " *" : "");
     }

@@ -27,7 +27,7 @@ class Page {
   Page& section(std::string_view heading);
   Page& heading(std::string_view text);  // a smaller one within a section
   Page& paragraph(std::string_view text);
-  Page& note(std::string_view text);     // set apart: an assumption, a warning
+  Page& note(std::string_view text);  // set apart: an assumption, a warning
   Page& bullets(const std::vector<std::string>& items);
   // Headline numbers as tiles: {label, value}.
   Page& figures(const std::vector<std::pair<std::string, std::string>>& items);

@@ -24,10 +24,12 @@ std::string body_of(const std::string& html) {
 TEST(Escape, ByHand) {
   EXPECT_EQ(escape("a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&#39;");
   EXPECT_EQ(escape("größe ∞ 🙂\n"), "größe ∞ 🙂\n");
-  EXPECT_EQ(escape(std::string_view("a\0b\x07", 4)), "a\xEF\xBF\xBD" "b\xEF\xBF\xBD");
-  EXPECT_EQ(escape("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD");          // overlong
-  EXPECT_EQ(escape("\xED\xA0\x80").size(), 9U);                      // a surrogate: three bytes, each replaced
-  EXPECT_EQ(escape("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");          // cut off
+  EXPECT_EQ(escape(std::string_view("a\0b\x07", 4)),
+            "a\xEF\xBF\xBD"
+            "b\xEF\xBF\xBD");
+  EXPECT_EQ(escape("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD");              // overlong
+  EXPECT_EQ(escape("\xED\xA0\x80").size(), 9U);                           // a surrogate: three bytes, each replaced
+  EXPECT_EQ(escape("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");              // cut off
   EXPECT_EQ(escape("\xF4\x90\x80\x80").find('\xF4'), std::string::npos);  // beyond the last code point
 }
 

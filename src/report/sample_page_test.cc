@@ -24,7 +24,8 @@ class Dice {
 };
 
 LineChart utilisation(Dice& dice) {
-  LineChart chart{"GPUs in use", "Time-weighted means over ten days, two policies.",
+  LineChart chart{"GPUs in use",
+                  "Time-weighted means over ten days, two policies.",
                   {.title = "time", .scale = Scale::kTime},
                   {.title = "GPUs in use", .unit = "GPUs"},
                   {}};
@@ -60,7 +61,11 @@ CdfChart waits(Dice& dice) {
 
 BarChart bars(bool many) {
   BarChart chart{many ? "Mean bounded slowdown by tenant" : "Mean waiting time",
-                 "", many ? "tenant" : "policy", {.title = "value", .unit = many ? "" : "min"}, {}, {}};
+                 "",
+                 many ? "tenant" : "policy",
+                 {.title = "value", .unit = many ? "" : "min"},
+                 {},
+                 {}};
   const std::vector<std::string> few{"FIFO", "EASY", "conservative"};
   const std::size_t n = many ? 14 : few.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -79,8 +84,7 @@ BarChart bars(bool many) {
 }
 
 HistogramChart lengths(Dice& dice) {
-  HistogramChart chart{"Job lengths", "", {.title = "run time", .scale = Scale::kLogTime},
-                       {.title = "jobs"}, {}, {}};
+  HistogramChart chart{"Job lengths", "", {.title = "run time", .scale = Scale::kLogTime}, {.title = "jobs"}, {}, {}};
   for (int k = 0; k <= 30; ++k) {
     chart.edges.push_back(std::pow(10, k / 5.0));
     if (k < 30) {
@@ -91,8 +95,14 @@ HistogramChart lengths(Dice& dice) {
 }
 
 HeatMap week(Dice& dice) {
-  HeatMap map{"Submissions by hour of the week", "", "day", "hour", "jobs an hour",
-              {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}, {}, {}};
+  HeatMap map{"Submissions by hour of the week",
+              "",
+              "day",
+              "hour",
+              "jobs an hour",
+              {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"},
+              {},
+              {}};
   for (int hour = 0; hour < 24; ++hour) {
     map.columns.push_back(std::to_string(hour));
   }
@@ -126,9 +136,19 @@ Table results() {
                {"mean bounded slowdown", true, Table::Best::kLowest},
                {"GPU use (%)", true, Table::Best::kHighest},
                {"fingerprint", false, Table::Best::kNone}});
-  table.add_row({{"first come, first served"}, {"10,650", 10650}, {"42.5", 42.5}, {"9.1", 9.1}, {"18.2", 18.2},
-                 {"61.0", 61}, {"9f3c2a7712ab00de"}});
-  table.add_row({{"EASY backfilling"}, {"10,650", 10650}, {"21.3", 21.3}, {"7.7", 7.7}, {"6.4", 6.4}, {"68.9", 68.9},
+  table.add_row({{"first come, first served"},
+                 {"10,650", 10650},
+                 {"42.5", 42.5},
+                 {"9.1", 9.1},
+                 {"18.2", 18.2},
+                 {"61.0", 61},
+                 {"9f3c2a7712ab00de"}});
+  table.add_row({{"EASY backfilling"},
+                 {"10,650", 10650},
+                 {"21.3", 21.3},
+                 {"7.7", 7.7},
+                 {"6.4", 6.4},
+                 {"68.9", 68.9},
                  {"12ab00de9f3c2a77"}});
   return table;
 }

@@ -12,9 +12,9 @@
 namespace comity::report {
 namespace {
 
-constexpr double kTop = 26;       // room above the plot for the y title
-constexpr double kBottom = 44;    // x labels and the x title
-constexpr double kLetter = 6.6;   // mean width of a letter at 12 px
+constexpr double kTop = 26;      // room above the plot for the y title
+constexpr double kBottom = 44;   // x labels and the x title
+constexpr double kLetter = 6.6;  // mean width of a letter at 12 px
 constexpr std::size_t kLegendMost = 24;
 
 // Whether a byte of UTF-8 begins a letter.
@@ -56,9 +56,9 @@ std::string legend_markup(const std::vector<LegendEntry>& legend) {
 }
 
 std::string drawing(const FigureText& text, const Canvas& canvas) {
-  std::string out = fmt::format("<svg class=\"{}\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\"><title>{}</title>",
-                                canvas.narrow() ? "narrow" : "wide", canvas.width(), canvas.height(),
-                                escape(text.title));
+  std::string out =
+      fmt::format("<svg class=\"{}\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\"><title>{}</title>",
+                  canvas.narrow() ? "narrow" : "wide", canvas.width(), canvas.height(), escape(text.title));
   if (!text.description.empty()) {
     out += "<desc>" + escape(text.description) + "</desc>";
   }

@@ -43,7 +43,8 @@ class Conservative : public Policy {
   struct Group {
     FreeProfile profile;
     bool begun = false;
-    QueueEntry seen{.rank = -1, .eligible = -1, .job = 0, .unused = 0, .estimate = 0};  // the last one that was given a reservation
+    QueueEntry seen{
+        .rank = -1, .eligible = -1, .job = 0, .unused = 0, .estimate = 0};  // the last one that was given a reservation
     std::priority_queue<Planned, std::vector<Planned>, std::greater<>> planned;
     ByEnd ends;
   };
@@ -61,7 +62,8 @@ class Conservative : public Policy {
       const cluster::OrderedQueue& queue = state.shape(id).queue;
       for (const QueueEntry* e = queue.after(g.seen); e != nullptr; e = queue.after(*e)) newcomers_.push_back(*e);
     }
-    std::sort(newcomers_.begin(), newcomers_.end(), [](const QueueEntry& a, const QueueEntry& b) { return before(a, b); });
+    std::sort(newcomers_.begin(), newcomers_.end(),
+              [](const QueueEntry& a, const QueueEntry& b) { return before(a, b); });
     for (const QueueEntry& entry : newcomers_) {
       const std::int64_t gpus = pass.job(entry.job).gpus;
       const Time at = g.profile.earliest(pass.now(), gpus, std::max<Time>(entry.estimate, 1));
@@ -165,8 +167,12 @@ void add_conservative(std::vector<PolicyInfo>& list) {
   depth.low = 1;
   depth.high = 1e6;
   depth.doc = "reservations in a plan that is made anew (nodes or inexact estimates); the others wait";
-  list.push_back({"conservative", "Conservative backfilling: every waiting job holds a reservation.",
-                  "Mu'alem and Feitelson 2001; rule F8", false, true, {depth},
+  list.push_back({"conservative",
+                  "Conservative backfilling: every waiting job holds a reservation.",
+                  "Mu'alem and Feitelson 2001; rule F8",
+                  false,
+                  true,
+                  {depth},
                   [](const Params& params) -> std::unique_ptr<Policy> {
                     return std::make_unique<Conservative>(params.integer("conservative.depth"));
                   }});

@@ -123,7 +123,7 @@ class Easy : public Policy {
 
   bool by_count_;
   Walk walk_;
-  std::vector<ByEnd> ends_;  // by group
+  std::vector<ByEnd> ends_;   // by group
   std::optional<Pool> pool_;  // buddy placement only
   cluster::FreeCounts counts_;
   Time shadow_ = kNever;
@@ -140,8 +140,12 @@ void add_easy(std::vector<PolicyInfo>& list) {
   reservation.fallback = "placement";
   reservation.choices = {"count", "placement"};
   reservation.doc = "when the head's reservation begins: enough GPUs are free, or it can be placed on the free nodes";
-  list.push_back({"easy", "EASY backfilling: the head holds a reservation, later jobs may not delay it.",
-                  "Lifka 1995; rule R5", false, true, {reservation},
+  list.push_back({"easy",
+                  "EASY backfilling: the head holds a reservation, later jobs may not delay it.",
+                  "Lifka 1995; rule R5",
+                  false,
+                  true,
+                  {reservation},
                   [](const Params& params) -> std::unique_ptr<Policy> {
                     return std::make_unique<Easy>(params.text("easy.reservation") == "count");
                   }});

@@ -46,8 +46,8 @@ void FreeProfile::assign(const std::vector<std::pair<Time, std::int64_t>>& steps
 }
 
 std::size_t FreeProfile::block_of(Time t) const {
-  const auto it = std::upper_bound(blocks_.begin(), blocks_.end(), t,
-                                   [](Time x, const Block& b) { return x < b.at.front(); });
+  const auto it =
+      std::upper_bound(blocks_.begin(), blocks_.end(), t, [](Time x, const Block& b) { return x < b.at.front(); });
   return it == blocks_.begin() ? 0 : static_cast<std::size_t>(it - blocks_.begin()) - 1;
 }
 
@@ -104,8 +104,8 @@ void FreeProfile::add(Time from, Time to, std::int64_t gpus) {
   std::size_t i = block_of(from);
   for (; i < blocks_.size() && (to == kNever || blocks_[i].at.front() < to); ++i) {
     Block& b = blocks_[i];
-    const bool whole = b.at.front() >= from &&
-                       (to == kNever || (i + 1 < blocks_.size() && blocks_[i + 1].at.front() <= to));
+    const bool whole =
+        b.at.front() >= from && (to == kNever || (i + 1 < blocks_.size() && blocks_[i + 1].at.front() <= to));
     if (whole) {
       b.pending += gpus;
       continue;

@@ -33,10 +33,10 @@ class FreeProfile {
  private:
   static constexpr std::size_t kBlock = 128;
   struct Block {
-    std::vector<Time> at;             // begins of steps, ascending
-    std::vector<std::int64_t> free;   // without `pending`
-    std::int64_t pending = 0;         // to be added to every step of the block
-    std::int64_t low = 0;             // least and most of `free`
+    std::vector<Time> at;            // begins of steps, ascending
+    std::vector<std::int64_t> free;  // without `pending`
+    std::int64_t pending = 0;        // to be added to every step of the block
+    std::int64_t low = 0;            // least and most of `free`
     std::int64_t high = 0;
     void measure();
     void settle();

@@ -13,7 +13,8 @@ class Plain {
  public:
   Plain(std::size_t horizon, std::int64_t free) : free_(horizon, free) {}
   void add(Time from, Time to, std::int64_t g) {
-    for (Time t = from; t < std::min<Time>(to, static_cast<Time>(free_.size())); ++t) free_[static_cast<std::size_t>(t)] += g;
+    for (Time t = from; t < std::min<Time>(to, static_cast<Time>(free_.size())); ++t)
+      free_[static_cast<std::size_t>(t)] += g;
   }
   [[nodiscard]] std::int64_t at(Time t) const { return free_[static_cast<std::size_t>(t)]; }
   [[nodiscard]] Time earliest(Time from, std::int64_t g, Time length) const {

@@ -36,12 +36,22 @@ class ListPolicy : public Policy {
 }  // namespace
 
 void add_list_policies(std::vector<PolicyInfo>& list) {
-  list.push_back({"fifo", "First come, first served; nothing passes the head of the queue.", "classic", false, false, {},
+  list.push_back({"fifo",
+                  "First come, first served; nothing passes the head of the queue.",
+                  "classic",
+                  false,
+                  false,
+                  {},
                   [](const Params&) -> std::unique_ptr<Policy> {
                     return std::make_unique<ListPolicy>(false, cluster::rank_by_arrival);
                   }});
-  list.push_back({"fit", "First come, first served among the jobs that fit now.", "classic (Tiresias: fjf)", false, false,
-                  {}, [](const Params&) -> std::unique_ptr<Policy> {
+  list.push_back({"fit",
+                  "First come, first served among the jobs that fit now.",
+                  "classic (Tiresias: fjf)",
+                  false,
+                  false,
+                  {},
+                  [](const Params&) -> std::unique_ptr<Policy> {
                     return std::make_unique<ListPolicy>(true, cluster::rank_by_arrival);
                   }});
   Param blocking;
@@ -50,7 +60,12 @@ void add_list_policies(std::vector<PolicyInfo>& list) {
   blocking.fallback = "head";
   blocking.choices = {"head", "skip"};
   blocking.doc = "head: the shortest job blocks the others until it fits; skip: jobs that do not fit are passed over";
-  list.push_back({"sjf", "Shortest job first by estimate.", "classic", false, true, {blocking},
+  list.push_back({"sjf",
+                  "Shortest job first by estimate.",
+                  "classic",
+                  false,
+                  true,
+                  {blocking},
                   [](const Params& params) -> std::unique_ptr<Policy> {
                     return std::make_unique<ListPolicy>(params.text("sjf.blocking") == "skip", rank_by_estimate);
                   }});

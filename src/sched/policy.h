@@ -29,9 +29,9 @@ enum class Action : std::uint8_t { kStart, kStop, kPreempt, kResize, kMigrate, k
 struct Decision {
   Action action = Action::kStart;
   JobId job;
-  JobId other;             // kStart: the head that it passed; kCoLocate: whose GPUs it shares
-  Time value = 0;          // kPreempt: overhead (ns); kStop: how long it ran in all; kWakeAt: the instant
-  profile::Shape shape;    // kResize: the new shape
+  JobId other;           // kStart: the head that it passed; kCoLocate: whose GPUs it shares
+  Time value = 0;        // kPreempt: overhead (ns); kStop: how long it ran in all; kWakeAt: the instant
+  profile::Shape shape;  // kResize: the new shape
 };
 
 // What the world that runs the pass can carry out and knows.

@@ -192,18 +192,19 @@ Param cost_param(const std::string& policy) {
 template <Order order>
 void add(std::vector<PolicyInfo>& list, const std::string& name, const std::string& summary, const std::string& source,
          bool estimates) {
-  list.push_back({name, summary, source, true, estimates, {cost_param(name)},
-                  [](const Params& params) -> std::unique_ptr<Policy> {
-                    constexpr const char* kNames[] = {"smallest_first", "srtf", "srsf"};
-                    const std::string owner = kNames[static_cast<int>(order)];
-                    return std::make_unique<Preemptive>(order, params.time(owner + ".preemption_cost"));
-                  }});
+  list.push_back(
+      {name, summary, source, true, estimates, {cost_param(name)}, [](const Params& params) -> std::unique_ptr<Policy> {
+         constexpr const char* kNames[] = {"smallest_first", "srtf", "srsf"};
+         const std::string owner = kNames[static_cast<int>(order)];
+         return std::make_unique<Preemptive>(order, params.time(owner + ".preemption_cost"));
+       }});
 }
 
 }  // namespace
 
 void add_preemptive_policies(std::vector<PolicyInfo>& list) {
-  add<Order::kRemaining>(list, "srtf", "Shortest remaining time first, preemptive.", "classic (Tiresias: shortest)", true);
+  add<Order::kRemaining>(list, "srtf", "Shortest remaining time first, preemptive.", "classic (Tiresias: shortest)",
+                         true);
   add<Order::kGpus>(list, "smallest_first", "Fewest GPUs first, preemptive.", "Tiresias: sjf", false);
   add<Order::kService>(list, "srsf", "Least remaining time x GPUs first, preemptive.", "Tiresias: shortest-gpu", true);
 }

@@ -195,10 +195,13 @@ std::vector<Param> params() {
   std::vector<Param> list = {
       param("sing.factor", kReal, "", "1", 0, 1e18,
             "GPUs that may overtake one head, as a multiple of its own: 0 = strict FIFO, inf = no bound"),
-      param("sing.backfill_limit_s", kTime, "s", "0", 0, 1e9, "only jobs that say they end within this may pass; 0 = off"),
-      param("sing.peak", kBool, "", "false", 0, 0, "stop runs over the limit while others wait (the paper's 24 h rule)"),
+      param("sing.backfill_limit_s", kTime, "s", "0", 0, 1e9,
+            "only jobs that say they end within this may pass; 0 = off"),
+      param("sing.peak", kBool, "", "false", 0, 0,
+            "stop runs over the limit while others wait (the paper's 24 h rule)"),
       param("sing.peak_stop", kChoice, "", "needed", 0, 0, "stop only what the waiting jobs need, or all (the paper)"),
-      param("sing.peak_wait", kTime, "s", "3600", 0, 1e9, "it is peak while an eligible job has waited longer than this"),
+      param("sing.peak_wait", kTime, "s", "3600", 0, 1e9,
+            "it is peak while an eligible job has waited longer than this"),
       param("sing.run_limit", kTime, "s", "86400", 1, 1e9, "longest run during peak"),
       param("sing.grace", kTime, "s", "600", 1, 1e9, "from the warning to the stop"),
   };

@@ -21,7 +21,8 @@ class World_ {
  public:
   World_(const cluster::ClusterSpec& spec, const std::string& factor) : state_(make(spec, factor)) {}
 
-  std::uint32_t submit(std::uint32_t nodes, std::uint32_t gpus, const std::string& user = "u", const std::string& group = "") {
+  std::uint32_t submit(std::uint32_t nodes, std::uint32_t gpus, const std::string& user = "u",
+                       const std::string& group = "") {
     profile::JobRequest& r = *requests_.emplace_back(std::make_unique<profile::JobRequest>());
     r.shape = {nodes, gpus};
     r.user = names_.intern(user);
@@ -173,9 +174,15 @@ std::uint64_t random_life(std::uint64_t seed, double factor, const std::string& 
     w.step();
     const auto pick = static_cast<std::uint32_t>(w.jobs() == 0 ? 0 : rng.below(w.jobs()));
     switch (w.jobs() == 0 ? 9 : rng.below(10)) {
-      case 0: if (w.waiting(pick) || w.running(pick)) w.apply(EventKind::kCancel, pick); break;
-      case 1: if (w.waiting(pick)) w.apply(EventKind::kHold, pick); break;
-      case 2: if (w.waiting(pick)) w.apply(EventKind::kRelease, pick); break;
+      case 0:
+        if (w.waiting(pick) || w.running(pick)) w.apply(EventKind::kCancel, pick);
+        break;
+      case 1:
+        if (w.waiting(pick)) w.apply(EventKind::kHold, pick);
+        break;
+      case 2:
+        if (w.waiting(pick)) w.apply(EventKind::kRelease, pick);
+        break;
       case 3: w.user_limit(rng.below(2) == 0 ? "a" : "b", static_cast<std::int64_t>(rng.below(40)) - 1); break;
       case 4: {
         const auto n = static_cast<std::uint32_t>(rng.below(6));

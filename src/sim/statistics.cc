@@ -80,9 +80,7 @@ void BinnedSeries::finish(Time end) {
   end_ = end;
 }
 
-std::size_t BinnedSeries::size() const {
-  return static_cast<std::size_t>((end_ - origin_ + width_ - 1) / width_);
-}
+std::size_t BinnedSeries::size() const { return static_cast<std::size_t>((end_ - origin_ + width_ - 1) / width_); }
 
 Time BinnedSeries::bin_end(std::size_t bin) const { return std::min(bin_begin(bin) + width_, end_); }
 

@@ -98,7 +98,7 @@ class BinnedSeries {
   [[nodiscard]] Time bin_begin(std::size_t bin) const { return origin_ + static_cast<Time>(bin) * width_; }
   [[nodiscard]] Time bin_end(std::size_t bin) const;  // the last bin ends at finish()'s `end`
   [[nodiscard]] double value(std::size_t channel) const { return channels_[channel].value; }  // the present one
-  [[nodiscard]] double integral(std::size_t channel, std::size_t bin) const;  // value-seconds
+  [[nodiscard]] double integral(std::size_t channel, std::size_t bin) const;                  // value-seconds
   [[nodiscard]] double mean(std::size_t channel, std::size_t bin) const;
   [[nodiscard]] double total(std::size_t channel) const;  // value-seconds over all bins
   [[nodiscard]] std::vector<double> means(std::size_t channel) const;

@@ -131,8 +131,10 @@ void Builder::add_id(const Record& record, Row& row) {
     for (const Row& earlier : trace_->rows) texts.push_back(std::to_string(earlier.id));
     ids_rise_ = false;
   }
-  if (record.id_kind == Record::Id::kText) texts.emplace_back(record.id_text);
-  else if (!texts.empty()) texts.push_back(std::to_string(record.id));
+  if (record.id_kind == Record::Id::kText)
+    texts.emplace_back(record.id_text);
+  else if (!texts.empty())
+    texts.push_back(std::to_string(record.id));
   ids_rise_ = ids_rise_ && record.id > last_id_;
   last_id_ = record.id;
 }

@@ -70,9 +70,9 @@ Decoder::Outcome CsvDecoder::decode_quoted(std::string_view line, Record& record
 Decoder::Outcome CsvDecoder::wrong_count(std::string_view line, Problem& problem) {
   const bool split = split_csv(line, separator_, fields_, scratch_);
   const std::size_t have = fields_.size();
-  problem.message = !split ? "a quote without end, or too many fields"
-                           : fmt::format("the line has {} field{}, {} are expected", have, have == 1 ? "" : "s",
-                                         columns_.size());
+  problem.message =
+      !split ? "a quote without end, or too many fields"
+             : fmt::format("the line has {} field{}, {} are expected", have, have == 1 ? "" : "s", columns_.size());
   problem.field = have < columns_.size() ? columns_[have].title : std::string();
   return Outcome::kBad;
 }
@@ -89,7 +89,9 @@ std::vector<std::string> header_titles(std::string_view line, char separator) {
 
 int detect_csv(std::string_view head, const CsvFormat& format) {
   const std::vector<std::string> titles = header_titles(first_line_of(head), ',');
-  const auto has = [&](std::string_view title) { return std::find(titles.begin(), titles.end(), title) != titles.end(); };
+  const auto has = [&](std::string_view title) {
+    return std::find(titles.begin(), titles.end(), title) != titles.end();
+  };
   for (const NamedColumn& column : format.columns) {
     if (column.required && !has(column.title)) return 0;
   }
@@ -125,7 +127,8 @@ Result<Column> known_column(const std::string& title, const CsvFormat& format) {
     titles.emplace_back(column.title);
   }
   const std::string near = nearest(title, titles);
-  if (!near.empty()) return column_error(printable(title), "is no column of this format", fmt::format("did you mean {}?", near));
+  if (!near.empty())
+    return column_error(printable(title), "is no column of this format", fmt::format("did you mean {}?", near));
   if (format.score_with_others == 0) {
     return column_error(printable(title), "is no column of this format",
                         fmt::format("its columns are {}; --columns reads any other file", known_titles(format)));
@@ -140,8 +143,10 @@ Status check_columns(const std::vector<Column>& columns) {
   for (const Column& column : columns) has[static_cast<std::size_t>(column.field)] = true;
   const auto lacks = [&](Field f) { return !has[static_cast<std::size_t>(f)]; };
   std::string what;
-  if (lacks(Field::kSubmit)) what = "the submit time";
-  else if (lacks(Field::kDuration)) what = "the duration";
+  if (lacks(Field::kSubmit))
+    what = "the submit time";
+  else if (lacks(Field::kDuration))
+    what = "the duration";
   else if (lacks(Field::kGpus) && (lacks(Field::kNodes) || lacks(Field::kGpusPerNode)))
     what = "the number of GPUs (or nodes and GPUs a node)";
   if (what.empty()) return {};

@@ -115,7 +115,8 @@ Result<std::vector<Column>> place(const std::vector<Choice>& choices, const std:
     }
     if (columns.size() <= *at) columns.resize(*at + 1);
     if (columns[*at].field != Field::kIgnored) {
-      return usage(fmt::format("two fields are read from column '{}'", printable(choice.column)), "name another column for one");
+      return usage(fmt::format("two fields are read from column '{}'", printable(choice.column)),
+                   "name another column for one");
     }
     columns[*at] = {.field = choice.field, .title = (by_title ? "" : "column ") + choice.column};
   }
@@ -128,8 +129,8 @@ Result<Opened> open_columns(std::string_view first_line, const std::string& text
   if (!choices) return fail(std::move(choices.error()));
   const char separator = likely_separator(first_line);
   const std::vector<std::string> titles = header_titles(first_line, separator);
-  const bool by_title = std::any_of(choices->begin(), choices->end(),
-                                    [](const Choice& choice) { return !column_number(choice.column); });
+  const bool by_title =
+      std::any_of(choices->begin(), choices->end(), [](const Choice& choice) { return !column_number(choice.column); });
   Result<std::vector<Column>> columns = place(*choices, titles, by_title);
   if (!columns) return fail(std::move(columns.error()));
   if (Status status = check_columns(*columns); !status) return fail(std::move(status.error()));

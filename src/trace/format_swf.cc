@@ -23,13 +23,36 @@ namespace {
 constexpr std::size_t kFields = 18;
 // As Feitelson numbers them, from 1.
 enum SwfField : std::size_t {
-  kJob = 1, kSubmit = 2, kWait = 3, kRun = 4, kUsed = 5, kRequested = 8, kRequestedTime = 9, kStatus = 11, kUser = 12,
+  kJob = 1,
+  kSubmit = 2,
+  kWait = 3,
+  kRun = 4,
+  kUsed = 5,
+  kRequested = 8,
+  kRequestedTime = 9,
+  kStatus = 11,
+  kUser = 12,
   kGroup = 13
 };
-constexpr std::array<std::string_view, kFields + 1> kTitles = {
-    "", "job number", "submit time", "wait time", "run time", "used processors", "average CPU time", "used memory",
-    "requested processors", "requested time", "requested memory", "status", "user id", "group id", "application",
-    "queue", "partition", "preceding job", "think time"};
+constexpr std::array<std::string_view, kFields + 1> kTitles = {"",
+                                                               "job number",
+                                                               "submit time",
+                                                               "wait time",
+                                                               "run time",
+                                                               "used processors",
+                                                               "average CPU time",
+                                                               "used memory",
+                                                               "requested processors",
+                                                               "requested time",
+                                                               "requested memory",
+                                                               "status",
+                                                               "user id",
+                                                               "group id",
+                                                               "application",
+                                                               "queue",
+                                                               "partition",
+                                                               "preceding job",
+                                                               "think time"};
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -150,8 +173,7 @@ std::string refuse_swf(std::string_view head) {
 
 Result<Opened> open_swf(std::string_view first_line, const std::string&) {
   if (std::string why = refuse_swf(first_line); !why.empty()) {
-    return fail(Code::kInput, std::move(why),
-                "say which columns to read: --columns id=1,submit=2,duration=4,gpus=5");
+    return fail(Code::kInput, std::move(why), "say which columns to read: --columns id=1,submit=2,duration=4,gpus=5");
   }
   return Opened{.decoder = std::make_unique<SwfDecoder>(), .header = false, .ignored_columns = {}};
 }

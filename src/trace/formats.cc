@@ -68,7 +68,9 @@ Result<const Format*> detect_format(std::string_view head) {
   Error error;
   error.code = Code::kInput;
   error.line = 1;
-  error.message = refusal.empty() ? fmt::format("no trace format is recognised; the first line is '{}'", printable(first)) : refusal;
+  error.message = refusal.empty()
+                      ? fmt::format("no trace format is recognised; the first line is '{}'", printable(first))
+                      : refusal;
   error.hint = refusal.empty() ? "say which columns to read: --columns submit=COLUMN,duration=COLUMN,gpus=COLUMN"
                                : "say which columns to read, by number where the file has no header: --columns "
                                  "id=1,submit=2,duration=4,gpus=5";

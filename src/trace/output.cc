@@ -40,8 +40,13 @@ Output::~Output() {
 }
 
 Status Output::failed(int code) const {
-  return fail(Error{.code = Code::kInput, .message = "cannot be written", .file = path_, .line = 0, .field = {},
-                    .hint = {}, .cause = std::generic_category().message(code)});
+  return fail(Error{.code = Code::kInput,
+                    .message = "cannot be written",
+                    .file = path_,
+                    .line = 0,
+                    .field = {},
+                    .hint = {},
+                    .cause = std::generic_category().message(code)});
 }
 
 Status Output::flush() {

@@ -37,14 +37,20 @@ class Reading {
                     fmt::format("the first is line {}: {} {}", trace_->skipped[0].line, trace_->skipped[0].field,
                                 trace_->skipped[0].reason));
     }
-    return refuse(line_, {}, header_ ? "the file has a header but no job" : "the file has no job", "check that the file is whole");
+    return refuse(line_, {}, header_ ? "the file has a header but no job" : "the file has no job",
+                  "check that the file is whole");
   }
 
  private:
   [[nodiscard]] tl::unexpected<Error> refuse(std::int64_t line, std::string field, std::string message,
                                              std::string hint) const {
-    return fail(Error{.code = Code::kInput, .message = std::move(message), .file = reader_.name(), .line = line,
-                      .field = std::move(field), .hint = std::move(hint), .cause = {}});
+    return fail(Error{.code = Code::kInput,
+                      .message = std::move(message),
+                      .file = reader_.name(),
+                      .line = line,
+                      .field = std::move(field),
+                      .hint = std::move(hint),
+                      .cause = {}});
   }
 
   [[nodiscard]] tl::unexpected<Error> placed(Error error, std::int64_t line) const {
@@ -120,11 +126,12 @@ class Reading {
 
   Status take_bad() {
     if (!options_->skip_bad) {
-      return refuse(line_, std::move(problem_.field), std::move(problem_.message), "--skip-bad goes on without such lines");
+      return refuse(line_, std::move(problem_.field), std::move(problem_.message),
+                    "--skip-bad goes on without such lines");
     }
     if (trace_->skipped_lines++ < kMostListed) {
-      trace_->skipped.push_back({.line = line_, .field = std::exchange(problem_.field, {}),
-                                 .reason = std::exchange(problem_.message, {})});
+      trace_->skipped.push_back(
+          {.line = line_, .field = std::exchange(problem_.field, {}), .reason = std::exchange(problem_.message, {})});
     }
     problem_ = {};
     return {};
@@ -132,7 +139,8 @@ class Reading {
 
   // Room for as many rows as the file has bytes for, and 3 % more. (Compressed files have more.)
   void expect() {
-    const double rows = static_cast<double>(file_bytes_) * static_cast<double>(kSampleRows) / static_cast<double>(bytes_);
+    const double rows =
+        static_cast<double>(file_bytes_) * static_cast<double>(kSampleRows) / static_cast<double>(bytes_);
     if (file_bytes_ > bytes_) builder_.expect(static_cast<std::size_t>(rows * 1.03) + 1000);
   }
 
@@ -144,11 +152,13 @@ class Reading {
     };
     const auto reason = [&](std::uint32_t row) { return fmt::format("an earlier line has the same id {}", id(row)); };
     if (!options_->skip_bad) {
-      return refuse(builder_.line_of(repeated[0]), "job_id", reason(repeated[0]), "--skip-bad goes on without such lines");
+      return refuse(builder_.line_of(repeated[0]), "job_id", reason(repeated[0]),
+                    "--skip-bad goes on without such lines");
     }
     const std::uint64_t before = trace_->skipped_lines;
     for (std::size_t i = 0; i < std::min(kMostListed, repeated.size()); ++i) {
-      trace_->skipped.push_back({.line = builder_.line_of(repeated[i]), .field = "job_id", .reason = reason(repeated[i])});
+      trace_->skipped.push_back(
+          {.line = builder_.line_of(repeated[i]), .field = "job_id", .reason = reason(repeated[i])});
     }
     std::sort(trace_->skipped.begin(), trace_->skipped.end(),
               [](const SkippedLine& a, const SkippedLine& b) { return a.line < b.line; });
@@ -178,8 +188,13 @@ Result<Trace> read_from(LineReader reader, std::uint64_t file_bytes, const ReadO
     Reading reading(std::move(reader), file_bytes, options, trace);
     if (Status status = reading.run(); !status) return fail(std::move(status.error()));
   } catch (const std::bad_alloc&) {
-    return fail(Error{.code = Code::kInput, .message = "there isn't memory enough for this trace", .file = trace.path,
-                      .line = 0, .field = {}, .hint = "split the trace", .cause = {}});
+    return fail(Error{.code = Code::kInput,
+                      .message = "there isn't memory enough for this trace",
+                      .file = trace.path,
+                      .line = 0,
+                      .field = {},
+                      .hint = "split the trace",
+                      .cause = {}});
   }
   return trace;
 }
@@ -189,7 +204,7 @@ Result<Trace> read_from(LineReader reader, std::uint64_t file_bytes, const ReadO
 Result<Trace> read_trace(const std::string& path, const ReadOptions& options) {
   Result<std::unique_ptr<ByteSource>> source = open_source(path);
   if (!source) return fail(std::move(source.error()));
-  struct stat status {};
+  struct stat status{};
   const bool plain = path != "-" && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
   const std::uint64_t bytes = plain ? static_cast<std::uint64_t>(status.st_size) : 0;
   return read_from(LineReader(std::move(*source), path == "-" ? "standard input" : path), bytes, options);

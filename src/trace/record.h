@@ -15,9 +15,25 @@ namespace comity::trace {
 
 // The fields a column of a file can hold. The names come first: they index Record::names.
 enum class Field : std::uint8_t {
-  kUser, kTenant, kGroup, kGpuType, kName, kModel, kDataset,
-  kId, kSubmit, kDuration, kGpus, kNodes, kGpusPerNode, kEstimate, kWait,
-  kBatchSize, kIterations, kGpuUtilization, kMemory,
+  kUser,
+  kTenant,
+  kGroup,
+  kGpuType,
+  kName,
+  kModel,
+  kDataset,
+  kId,
+  kSubmit,
+  kDuration,
+  kGpus,
+  kNodes,
+  kGpusPerNode,
+  kEstimate,
+  kWait,
+  kBatchSize,
+  kIterations,
+  kGpuUtilization,
+  kMemory,
   kIgnored
 };
 inline constexpr std::size_t kNameFields = 7;

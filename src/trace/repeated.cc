@@ -22,8 +22,10 @@ std::vector<std::uint32_t> repeated_by_table(std::size_t count, const Hash& hash
   for (std::uint32_t i = 0; i < count; ++i) {
     std::size_t at = hash(i) & mask;
     while (table[at] != kEmpty && !same(table[at], i)) at = (at + 1) & mask;
-    if (table[at] == kEmpty) table[at] = i;
-    else repeated.push_back(i);
+    if (table[at] == kEmpty)
+      table[at] = i;
+    else
+      repeated.push_back(i);
   }
   return repeated;
 }

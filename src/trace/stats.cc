@@ -19,7 +19,7 @@ Distribution describe(std::vector<double>& values) {
 }
 
 // Use by name index; the last entry is for jobs without a name.
-std::vector<NameUse> by_name(const Trace& trace, std::uint32_t profile::JobRequest::*member) {
+std::vector<NameUse> by_name(const Trace& trace, std::uint32_t profile::JobRequest::* member) {
   std::vector<NameUse> uses(trace.names.size() + 1);
   for (const Row& row : trace.rows) {
     const std::uint32_t name = row.request.*member;

@@ -36,14 +36,14 @@ struct TraceStats {
   double mean_gpus = 0;           // size of a job
   std::uint64_t max_gpus = 0;
   Distribution duration_s;
-  Distribution wait_s;               // of the jobs whose wait the log knows
+  Distribution wait_s;  // of the jobs whose wait the log knows
   std::uint64_t jobs_with_wait = 0;
   std::uint64_t jobs_with_estimate = 0;
   math::Histogram duration_histogram;  // log bins, five a decade, from 1 s; shorter jobs in `below`
   math::Ecdf duration_ecdf;
-  std::vector<SizeUse> sizes;     // by size
-  std::vector<NameUse> tenants;   // by GPU hours, most first
-  std::vector<NameUse> users;     // the same, at most `kMostUsers`
+  std::vector<SizeUse> sizes;    // by size
+  std::vector<NameUse> tenants;  // by GPU hours, most first
+  std::vector<NameUse> users;    // the same, at most `kMostUsers`
   std::uint64_t user_count = 0;
   std::array<std::uint64_t, 168> arrivals_by_hour_of_week{};
   static constexpr std::size_t kMostUsers = 20;

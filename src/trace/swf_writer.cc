@@ -14,7 +14,7 @@ namespace {
 // Numbers for the names of one kind.
 class Numbers {
  public:
-  Numbers(const Trace& trace, std::uint32_t profile::JobRequest::*member) : numbers_(trace.names.size(), -1) {
+  Numbers(const Trace& trace, std::uint32_t profile::JobRequest::* member) : numbers_(trace.names.size(), -1) {
     bool own = true;
     std::vector<std::uint32_t> order;
     for (const Row& row : trace.rows) {
@@ -30,7 +30,9 @@ class Numbers {
     for (std::size_t i = 0; i < named_.size(); ++i) numbers_[named_[i]] = static_cast<std::int64_t>(i + 1);
   }
 
-  [[nodiscard]] std::int64_t operator()(std::uint32_t name) const { return name == profile::kNoName ? -1 : numbers_[name]; }
+  [[nodiscard]] std::int64_t operator()(std::uint32_t name) const {
+    return name == profile::kNoName ? -1 : numbers_[name];
+  }
   // Names in the order of their numbers from 1; empty where names are numbers themselves.
   [[nodiscard]] const std::vector<std::uint32_t>& named() const { return named_; }
 
@@ -66,10 +68,24 @@ Status write_swf(const Trace& trace, const std::string& path) {
     const Row& row = trace.rows[i];
     const auto gpus = static_cast<std::int64_t>(row.request.shape.total());
     const std::int64_t id = trace.text_ids.empty() ? row.id : static_cast<std::int64_t>(i + 1);
-    const std::array<std::int64_t, 18> fields = {
-        id, whole_seconds(row.submit), whole_seconds(row.wait), whole_seconds(row.duration), gpus, -1, -1, gpus,
-        whole_seconds(row.request.estimate), -1, 1, users(row.request.user), tenants(row.request.tenant), -1, -1, -1, -1,
-        -1};
+    const std::array<std::int64_t, 18> fields = {id,
+                                                 whole_seconds(row.submit),
+                                                 whole_seconds(row.wait),
+                                                 whole_seconds(row.duration),
+                                                 gpus,
+                                                 -1,
+                                                 -1,
+                                                 gpus,
+                                                 whole_seconds(row.request.estimate),
+                                                 -1,
+                                                 1,
+                                                 users(row.request.user),
+                                                 tenants(row.request.tenant),
+                                                 -1,
+                                                 -1,
+                                                 -1,
+                                                 -1,
+                                                 -1};
     for (const std::int64_t field : fields) {
       append_number(out->text, field);
       out->text += ' ';

@@ -15,10 +15,10 @@ constexpr double kMostLoadFactor = 1000;
 // The rows of a trace by block, in order of submission.
 struct Blocks {
   Time length = kDay;
-  std::vector<std::uint32_t> order;            // rows by (submit, position)
-  std::vector<std::size_t> begin;              // block b is order[begin[b], begin[b + 1])
-  std::vector<std::vector<std::size_t>> at;    // blocks by their place in the week
-  std::size_t first = 0;                       // number of the first block
+  std::vector<std::uint32_t> order;          // rows by (submit, position)
+  std::vector<std::size_t> begin;            // block b is order[begin[b], begin[b + 1])
+  std::vector<std::vector<std::size_t>> at;  // blocks by their place in the week
+  std::size_t first = 0;                     // number of the first block
 
   [[nodiscard]] std::size_t count() const { return begin.size() - 1; }
 };
@@ -116,7 +116,8 @@ Result<Trace> synth_bootstrap(const Trace& source, const BootstrapOptions& o) {
     }
     if (trace.rows.size() > 100'000'000) return fail(Code::kUsage, "that makes more than 100 million jobs");
   }
-  std::stable_sort(trace.rows.begin(), trace.rows.end(), [](const Row& a, const Row& b) { return a.submit < b.submit; });
+  std::stable_sort(trace.rows.begin(), trace.rows.end(),
+                   [](const Row& a, const Row& b) { return a.submit < b.submit; });
   for (std::size_t i = 0; i < trace.rows.size(); ++i) trace.rows[i].id = static_cast<std::int64_t>(i);
   return trace;
 }

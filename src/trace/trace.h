@@ -14,9 +14,9 @@ namespace comity::trace {
 
 struct Row {
   profile::JobRequest request;
-  Time submit = 0;     // ns since the trace's origin, as in the file
-  Time duration = 0;   // what it really ran, ns
-  Time wait = -1;      // the wait the log recorded, ns; -1 = unknown
+  Time submit = 0;      // ns since the trace's origin, as in the file
+  Time duration = 0;    // what it really ran, ns
+  Time wait = -1;       // the wait the log recorded, ns; -1 = unknown
   std::int64_t id = 0;  // the file's job id where it is a whole number, else the row's position
 };
 
@@ -34,8 +34,8 @@ struct Trace {
   std::vector<profile::Attributes> attributes;
   std::vector<std::string> text_ids;  // by row, only where some id is not a whole number; else empty
   std::uint64_t skipped_lines = 0;
-  std::vector<SkippedLine> skipped;  // the first ten
-  std::uint64_t declared_gpus = 0;   // capacity that the file states (SWF MaxProcs), 0 = none
+  std::vector<SkippedLine> skipped;          // the first ten
+  std::uint64_t declared_gpus = 0;           // capacity that the file states (SWF MaxProcs), 0 = none
   std::vector<std::string> ignored_columns;  // columns of the file that no field of a Row holds
 
   [[nodiscard]] double gpu_hours() const;

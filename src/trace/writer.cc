@@ -119,8 +119,10 @@ void append_csv_header(std::string& out, const CsvColumns& c) {
 void append_csv_row(std::string& out, const CsvColumns& c, const Trace& trace, std::size_t index) {
   const Row& row = trace.rows[index];
   const profile::JobRequest& r = row.request;
-  if (trace.text_ids.empty()) append_number(out, row.id);
-  else append_csv(out, trace.text_ids[index]);
+  if (trace.text_ids.empty())
+    append_number(out, row.id);
+  else
+    append_csv(out, trace.text_ids[index]);
   out += ',';
   append_seconds(out, row.submit);
   out += ',';

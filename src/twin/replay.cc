@@ -44,7 +44,8 @@ class Replay {
     jct_.reserve(workload.size());
     queue_.reserve(workload.size());
     if (options.detail) {
-      result_.detail.push_back({std::vector<JobOutcome>(workload.size()), {},
+      result_.detail.push_back({std::vector<JobOutcome>(workload.size()),
+                                {},
                                 sim::BinnedSeries({"gpus_used", "gpus_waiting", "jobs_waiting", "jobs_running"},
                                                   workload.size() == 0 ? 0 : workload.row(0).submit)});
       detail_ = &result_.detail.back();
@@ -195,9 +196,7 @@ class Replay {
         ++detail_->jobs[job].preemptions;
         return close_stretches(job);
       case Action::kStop: return carry_out_stop(job, d.value);
-      case Action::kWakeAt:
-        events_.push(d.value, kWake);
-        return;
+      case Action::kWakeAt: events_.push(d.value, kWake); return;
       case Action::kResize:
       case Action::kMigrate:
       case Action::kCoLocate: COMITY_CHECK(false);  // Pass::propose refused them: this world has not claimed them
@@ -256,8 +255,8 @@ class Replay {
     result_.p99_queue_s = queue[1];
     result_.makespan_s = to_seconds(span);
     if (span > 0) {
-      result_.gpu_utilization =
-          static_cast<double>(used_gpu_ns_) / (static_cast<double>(state_.pool().capacity()) * static_cast<double>(span));
+      result_.gpu_utilization = static_cast<double>(used_gpu_ns_) /
+                                (static_cast<double>(state_.pool().capacity()) * static_cast<double>(span));
     }
   }
 
@@ -267,8 +266,9 @@ class Replay {
     };
     if (result_.partial) return {};
     if (result_.submitted != result_.finished + result_.stopped + result_.rejected + result_.unfinished)
-      return broken(fmt::format("jobs are not conserved: {} submitted, {} finished, {} stopped, {} rejected, {} unfinished",
-                                result_.submitted, result_.finished, result_.stopped, result_.rejected, result_.unfinished));
+      return broken(
+          fmt::format("jobs are not conserved: {} submitted, {} finished, {} stopped, {} rejected, {} unfinished",
+                      result_.submitted, result_.finished, result_.stopped, result_.rejected, result_.unfinished));
     if (result_.unfinished != 0)
       return broken(fmt::format("{} jobs never finished though nothing was left to wait for", result_.unfinished));
     if (used_gpu_ns_ != gpu_ns_by_jobs_) return broken("GPU time in use differs from the sum over jobs");
@@ -284,7 +284,7 @@ class Replay {
   sched::World world_;
   sim::EventQueue<std::uint32_t> events_;
   std::vector<Decision> decisions_;
-  std::unordered_map<std::uint32_t, Time> overhead_;  // charged for preemptions, by job
+  std::unordered_map<std::uint32_t, Time> overhead_;                             // charged for preemptions, by job
   std::unordered_map<std::uint32_t, std::pair<std::size_t, std::size_t>> open_;  // detail only: job -> its stretches
   RunResult result_;
   Detail* detail_ = nullptr;
@@ -317,8 +317,8 @@ Status refuse_impossible(const Workload& workload, const ReplayOptions& options)
   if (jobs == 0) return {};
   Error error;
   error.code = Code::kInput;
-  error.message = fmt::format("{} job{} can never run on this cluster (job {}{}); the first: {}", jobs, jobs == 1 ? "" : "s",
-                              named, jobs > 1000 ? ", ..." : "", why);
+  error.message = fmt::format("{} job{} can never run on this cluster (job {}{}); the first: {}", jobs,
+                              jobs == 1 ? "" : "s", named, jobs > 1000 ? ", ..." : "", why);
   error.file = workload.trace().path;
   error.hint = "--mode skip counts them as rejected and goes on";
   return fail(std::move(error));
@@ -335,8 +335,9 @@ Result<RunResult> replay(const Workload& workload, const sched::PolicyInfo& poli
   return Replay(workload, policy, params, options).run();
 }
 
-Result<std::vector<RunResult>> replay_all(const Workload& workload, const std::vector<const sched::PolicyInfo*>& policies,
-                                          const Params& params, const ReplayOptions& options, std::size_t threads) {
+Result<std::vector<RunResult>> replay_all(const Workload& workload,
+                                          const std::vector<const sched::PolicyInfo*>& policies, const Params& params,
+                                          const ReplayOptions& options, std::size_t threads) {
   std::vector<std::optional<Result<RunResult>>> slots(policies.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {

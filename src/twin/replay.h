@@ -38,8 +38,8 @@ struct ReplayOptions {
   Estimates estimates = Estimates::kOracle;
   double noise_percent = 30;  // kNoisy: estimate = duration * (1 + N(0, noise/100)), drawn again outside (0.5, 2)
   std::uint64_t seed = 1;
-  bool detail = false;        // keep what the report and jobs.csv need
-  bool quiet = true;          // no progress line
+  bool detail = false;  // keep what the report and jobs.csv need
+  bool quiet = true;    // no progress line
 };
 
 // A trace in the order in which its jobs become known. JobId i is the i-th of these. The trace must outlive it.
@@ -47,7 +47,9 @@ class Workload {
  public:
   Workload(const trace::Trace& trace, Ties ties);
   [[nodiscard]] std::size_t size() const { return trace_->rows.size(); }
-  [[nodiscard]] std::uint32_t row_of(std::size_t job) const { return order_.empty() ? static_cast<std::uint32_t>(job) : order_[job]; }
+  [[nodiscard]] std::uint32_t row_of(std::size_t job) const {
+    return order_.empty() ? static_cast<std::uint32_t>(job) : order_[job];
+  }
   [[nodiscard]] const trace::Row& row(std::size_t job) const { return trace_->rows[row_of(job)]; }
   [[nodiscard]] const trace::Trace& trace() const { return *trace_; }
   // The id as the file has it.

@@ -26,8 +26,8 @@ std::vector<const RunResult*> detailed(const ReplaySummary& summary) {
 }
 
 // One channel of every run over time.
-std::string over_time(const ReplaySummary& summary, std::size_t channel, std::string title, std::string y, std::string unit,
-                      std::string description) {
+std::string over_time(const ReplaySummary& summary, std::size_t channel, std::string title, std::string y,
+                      std::string unit, std::string description) {
   report::LineChart chart;
   chart.title = std::move(title);
   chart.description = std::move(description);
@@ -102,7 +102,8 @@ std::string grouped(const ReplaySummary& summary, std::string title, std::string
       used[g] = true;
     }
     report::BarSeries bars{run->policy, {}};
-    for (std::size_t g = 0; g < names.size(); ++g) bars.values.push_back(count[g] > 0 ? sum[g] / count[g] : report::kAuto);
+    for (std::size_t g = 0; g < names.size(); ++g)
+      bars.values.push_back(count[g] > 0 ? sum[g] / count[g] : report::kAuto);
     all.push_back(std::move(bars));
   }
   for (report::BarSeries& bars : all) {
@@ -122,20 +123,22 @@ std::string grouped(const ReplaySummary& summary, std::string title, std::string
 std::string waiting_by_size(const ReplaySummary& summary, const Workload& workload) {
   std::vector<std::string> names;
   for (const auto& [name, most] : size_classes()) names.push_back(name);
-  return grouped(summary, "Mean time in the queue by job size", "GPUs of the job", "mean queue", "h", names,
-                 [&](std::size_t job) { return size_class(workload.row(job).request.shape.total()); },
-                 [&](std::size_t job, const JobOutcome& o) { return queue_s(workload, job, o) / 3600; });
+  return grouped(
+      summary, "Mean time in the queue by job size", "GPUs of the job", "mean queue", "h", names,
+      [&](std::size_t job) { return size_class(workload.row(job).request.shape.total()); },
+      [&](std::size_t job, const JobOutcome& o) { return queue_s(workload, job, o) / 3600; });
 }
 
 std::string slowdown_by_size(const ReplaySummary& summary, const Workload& workload) {
   std::vector<std::string> names;
   for (const auto& [name, most] : size_classes()) names.push_back(name);
-  return grouped(summary, "Bounded slow-down by job size", "GPUs of the job", "mean of JCT / max(run time, 60 s)", "", names,
-                 [&](std::size_t job) { return size_class(workload.row(job).request.shape.total()); },
-                 [&](std::size_t job, const JobOutcome& o) {
-                   const double jct = to_seconds(o.end - workload.row(job).submit);
-                   return std::max(1.0, jct / std::max(60.0, to_seconds(o.ran)));
-                 });
+  return grouped(
+      summary, "Bounded slow-down by job size", "GPUs of the job", "mean of JCT / max(run time, 60 s)", "", names,
+      [&](std::size_t job) { return size_class(workload.row(job).request.shape.total()); },
+      [&](std::size_t job, const JobOutcome& o) {
+        const double jct = to_seconds(o.end - workload.row(job).submit);
+        return std::max(1.0, jct / std::max(60.0, to_seconds(o.ran)));
+      });
 }
 
 // The ten tenants (or users, where the trace has no tenants) with most GPU time.
@@ -149,7 +152,8 @@ std::string waiting_by_tenant(const ReplaySummary& summary, const Workload& work
   std::map<std::uint32_t, double> gpu_time;
   for (std::size_t job = 0; job < workload.size(); ++job) {
     if (who(job) == profile::kNoName) continue;
-    gpu_time[who(job)] += to_seconds(workload.row(job).duration) * static_cast<double>(workload.row(job).request.shape.total());
+    gpu_time[who(job)] +=
+        to_seconds(workload.row(job).duration) * static_cast<double>(workload.row(job).request.shape.total());
   }
   std::vector<std::pair<double, std::uint32_t>> order;
   for (const auto& [name, time] : gpu_time) order.emplace_back(-time, name);
@@ -163,13 +167,14 @@ std::string waiting_by_tenant(const ReplaySummary& summary, const Workload& work
     names.push_back(workload.trace().names[name]);
   }
   const std::string kind = tenants ? "tenant" : "user";
-  return grouped(summary, fmt::format("Mean time in the queue by {}", kind),
-                 fmt::format("{}s with most GPU time", kind), "mean queue", "h", names,
-                 [&](std::size_t job) {
-                   const auto it = index.find(who(job));
-                   return it == index.end() ? names.size() : it->second;
-                 },
-                 [&](std::size_t job, const JobOutcome& o) { return queue_s(workload, job, o) / 3600; });
+  return grouped(
+      summary, fmt::format("Mean time in the queue by {}", kind), fmt::format("{}s with most GPU time", kind),
+      "mean queue", "h", names,
+      [&](std::size_t job) {
+        const auto it = index.find(who(job));
+        return it == index.end() ? names.size() : it->second;
+      },
+      [&](std::size_t job, const JobOutcome& o) { return queue_s(workload, job, o) / 3600; });
 }
 
 constexpr std::size_t kGanttBars = 1200;
@@ -198,18 +203,20 @@ std::string gantt(const RunResult& run, const Workload& workload, const cluster:
   const Time until = std::max(shown.back()->start, from + 1);
   report::GanttChart chart;
   chart.title = fmt::format("{}: who held which node", run.policy);
-  chart.description = fmt::format("From the moment when most GPUs were waited for. At most {} stretches on the first {} nodes.",
-                                  kGanttBars, kGanttRows);
+  chart.description =
+      fmt::format("From the moment when most GPUs were waited for. At most {} stretches on the first {} nodes.",
+                  kGanttBars, kGanttRows);
   chart.x = {.title = "time since the first job", .unit = "", .scale = Scale::kTime};
   chart.row_title = "node";
   for (std::size_t n = 0; n < std::min(kGanttRows, spec.nodes.size()); ++n) chart.rows.push_back(spec.nodes[n].name);
   for (const Stretch* s : shown) {
     const std::uint64_t gpus = workload.row(s->job).request.shape.total();
-    chart.bars.push_back({.row = s->node,
-                          .begin = to_seconds(std::max(s->start, from) - origin),
-                          .end = to_seconds(std::min(s->end, until) - origin),
-                          .key = size_classes()[size_class(gpus)].first + " GPUs",
-                          .label = fmt::format("job {}: {} of its {} GPUs here", workload.id_text(s->job), s->gpus, gpus)});
+    chart.bars.push_back(
+        {.row = s->node,
+         .begin = to_seconds(std::max(s->start, from) - origin),
+         .end = to_seconds(std::min(s->end, until) - origin),
+         .key = size_classes()[size_class(gpus)].first + " GPUs",
+         .label = fmt::format("job {}: {} of its {} GPUs here", workload.id_text(s->job), s->gpus, gpus)});
   }
   return report::draw(chart);
 }
@@ -222,7 +229,8 @@ void headline(report::Page& page, const ReplaySummary& summary) {
       {"GPU hours", format_count(static_cast<std::uint64_t>(summary.trace->gpu_hours()))},
       {"GPUs", format_count(summary.gpus)}};
   if (best != summary.runs.end()) {
-    tiles.emplace_back("least mean JCT", fmt::format("{}: {}", best->policy, format_length(from_seconds(best->avg_jct_s))));
+    tiles.emplace_back("least mean JCT",
+                       fmt::format("{}: {}", best->policy, format_length(from_seconds(best->avg_jct_s))));
   }
   page.figures(tiles);
 }
@@ -251,9 +259,10 @@ std::string replay_report(const ReplaySummary& summary, const Workload& workload
   page.chart(over_time(summary, 0, "GPUs in use", "GPUs", "", "Means over equal intervals."));
   page.chart(over_time(summary, 2, "Jobs waiting", "jobs", "", "Means over equal intervals."));
   page.section("Distributions");
-  page.chart(distribution(summary, "Job completion time", "JCT", "", 1e-3,
-                          [&](std::size_t job, const JobOutcome& o) { return to_seconds(o.end - workload.row(job).submit); }),
-             true);
+  page.chart(
+      distribution(summary, "Job completion time", "JCT", "", 1e-3,
+                   [&](std::size_t job, const JobOutcome& o) { return to_seconds(o.end - workload.row(job).submit); }),
+      true);
   page.chart(distribution(summary, "Time in the queue", "queue", "Waits under a second are drawn at one second.", 1,
                           [&](std::size_t job, const JobOutcome& o) { return queue_s(workload, job, o); }),
              true);

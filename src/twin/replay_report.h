@@ -9,7 +9,7 @@
 namespace comity::twin {
 
 // `command` is the line that made the runs, shown so that anybody can make them again.
-[[nodiscard]] std::string replay_report(const ReplaySummary& summary, const Workload& workload, const cluster::ClusterSpec& spec,
-                                        const std::string& command);
+[[nodiscard]] std::string replay_report(const ReplaySummary& summary, const Workload& workload,
+                                        const cluster::ClusterSpec& spec, const std::string& command);
 
 }  // namespace comity::twin

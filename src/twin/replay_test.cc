@@ -26,10 +26,11 @@ trace::Trace make_trace(const std::vector<std::array<std::int64_t, 4>>& jobs) { 
   return trace;
 }
 
-RunResult run(const trace::Trace& trace, const std::string& policy, const std::string& nodes, cluster::Placement placement,
-              const std::map<std::string, std::string>& sets = {}, bool detail = false) {
+RunResult run(const trace::Trace& trace, const std::string& policy, const std::string& nodes,
+              cluster::Placement placement, const std::map<std::string, std::string>& sets = {}, bool detail = false) {
   std::vector<Param> declared;
-  for (const sched::PolicyInfo& info : sched::registry()) declared.insert(declared.end(), info.params.begin(), info.params.end());
+  for (const sched::PolicyInfo& info : sched::registry())
+    declared.insert(declared.end(), info.params.begin(), info.params.end());
   Params params(declared);
   for (const auto& [name, value] : sets) EXPECT_TRUE(params.set(name, value).has_value());
   ReplayOptions options;
@@ -44,12 +45,13 @@ RunResult run(const trace::Trace& trace, const std::string& policy, const std::s
 }
 
 TEST(Replay, HandCase) {  // specs: V1
-  const trace::Trace trace = make_trace({{0, 4, 0, 10}, {0, 6, 1, 10}, {0, 2, 2, 8}, {0, 4, 3, 4}, {0, 2, 4, 30}, {0, 8, 5, 5}});
+  const trace::Trace trace =
+      make_trace({{0, 4, 0, 10}, {0, 6, 1, 10}, {0, 2, 2, 8}, {0, 4, 3, 4}, {0, 2, 4, 30}, {0, 8, 5, 5}});
   const std::map<std::string, std::array<double, 3>> expected = {{"fifo", {27, 95 / 6.0, 55}},
-                                                                {"fit", {122 / 6.0, 55 / 6.0, 39}},
-                                                                {"sjf", {116 / 6.0, 49 / 6.0, 49}},
-                                                                {"easy", {122 / 6.0, 55 / 6.0, 39}},
-                                                                {"conservative", {122 / 6.0, 55 / 6.0, 39}}};
+                                                                 {"fit", {122 / 6.0, 55 / 6.0, 39}},
+                                                                 {"sjf", {116 / 6.0, 49 / 6.0, 49}},
+                                                                 {"easy", {122 / 6.0, 55 / 6.0, 39}},
+                                                                 {"conservative", {122 / 6.0, 55 / 6.0, 39}}};
   for (const auto& [policy, want] : expected) {
     const RunResult r = run(trace, policy, "1x8", cluster::Placement::kCount);
     EXPECT_NEAR(r.avg_jct_s, want[0], 1e-9) << policy;
@@ -112,7 +114,8 @@ std::int64_t reference(const trace::Trace& trace, bool skip, bool shortest, std:
         if (start[i] < 0 && r.submit <= now * kSecond) waiting.push_back(i);
       }
       if (shortest)
-        std::stable_sort(waiting.begin(), waiting.end(), [&](std::size_t a, std::size_t b) { return trace.rows[a].duration < trace.rows[b].duration; });
+        std::stable_sort(waiting.begin(), waiting.end(),
+                         [&](std::size_t a, std::size_t b) { return trace.rows[a].duration < trace.rows[b].duration; });
       for (const std::size_t i : waiting) {
         if (trace.rows[i].request.shape.gpus > free) {
           if (skip) continue;
@@ -143,9 +146,15 @@ TEST(Replay, AgreesWithLookingAtEveryJobEverySecond) {
     EXPECT_EQ(sum_of_starts(run(trace, "fifo", "3x4", count, {}, true)), reference(trace, false, false, 12)) << seed;
     EXPECT_EQ(sum_of_starts(run(trace, "fit", "3x4", count, {}, true)), reference(trace, true, false, 12)) << seed;
     EXPECT_EQ(sum_of_starts(run(trace, "sjf", "3x4", count, {}, true)), reference(trace, false, true, 12)) << seed;
-    EXPECT_EQ(sum_of_starts(run(trace, "sjf", "3x4", count, {{"sjf.blocking", "skip"}}, true)), reference(trace, true, true, 12)) << seed;
-    EXPECT_EQ(sum_of_starts(run(trace, "sing", "3x4", count, {{"sing.factor", "0"}}, true)), reference(trace, false, false, 12)) << seed;
-    EXPECT_EQ(sum_of_starts(run(trace, "sing", "3x4", count, {{"sing.factor", "inf"}}, true)), reference(trace, true, false, 12)) << seed;
+    EXPECT_EQ(sum_of_starts(run(trace, "sjf", "3x4", count, {{"sjf.blocking", "skip"}}, true)),
+              reference(trace, true, true, 12))
+        << seed;
+    EXPECT_EQ(sum_of_starts(run(trace, "sing", "3x4", count, {{"sing.factor", "0"}}, true)),
+              reference(trace, false, false, 12))
+        << seed;
+    EXPECT_EQ(sum_of_starts(run(trace, "sing", "3x4", count, {{"sing.factor", "inf"}}, true)),
+              reference(trace, true, false, 12))
+        << seed;
   }
 }
 
@@ -219,7 +228,8 @@ TEST(Replay, PeakRuleWarnsAndStopsAfterTheGraceOnlyWhileSomebodyWaits) {  // SIN
   const std::map<std::string, std::string> on = {{"sing.peak", "true"}};
   const auto alone = run(make_trace({{0, 4, 0, 200000}}), "sing", "1x4", cluster::Placement::kCount, on, true);
   EXPECT_EQ(alone.stopped, 0U);
-  const auto waited = run(make_trace({{0, 4, 0, 200000}, {0, 4, 1000, 50}}), "sing", "1x4", cluster::Placement::kCount, on, true);
+  const auto waited =
+      run(make_trace({{0, 4, 0, 200000}, {0, 4, 1000, 50}}), "sing", "1x4", cluster::Placement::kCount, on, true);
   EXPECT_EQ(waited.stopped, 1U);
   EXPECT_EQ(to_seconds(waited.detail.front().jobs[0].end), 86400 + 600);
   EXPECT_EQ(to_seconds(waited.detail.front().jobs[1].first_start), 86400 + 600);

@@ -56,9 +56,17 @@ Table to_table(const ReplaySummary& summary) {
                {"wall s", true, Best::kNone}});
   for (const RunResult& run : summary.runs) {
     const double use = 100 * run.gpu_utilization;
-    table.add_row({{run.policy}, seconds(run.avg_jct_s), seconds(run.median_jct_s), seconds(run.p99_jct_s),
-                   seconds(run.avg_queue_s), seconds(run.p99_queue_s), seconds(run.max_queue_s), seconds(run.makespan_s),
-                   {format_double(use, 1), use}, whole(run.preemptions), whole(run.rejected),
+    table.add_row({{run.policy},
+                   seconds(run.avg_jct_s),
+                   seconds(run.median_jct_s),
+                   seconds(run.p99_jct_s),
+                   seconds(run.avg_queue_s),
+                   seconds(run.p99_queue_s),
+                   seconds(run.max_queue_s),
+                   seconds(run.makespan_s),
+                   {format_double(use, 1), use},
+                   whole(run.preemptions),
+                   whole(run.rejected),
                    {format_double(run.wall_s, 3), run.wall_s}});
   }
   return table;
@@ -69,7 +77,9 @@ std::string to_json(const ReplaySummary& summary) {
   const trace::Trace& trace = *summary.trace;
   json.begin_object().field("schema", "comity.replay/1").key("trace").begin_object();
   json.field("path", trace.path).field("format", trace.format).field("jobs", trace.rows.size());
-  json.field("gpu_hours", trace.gpu_hours()).field("skipped_lines", trace.skipped_lines).field("load_s", summary.load_s);
+  json.field("gpu_hours", trace.gpu_hours())
+      .field("skipped_lines", trace.skipped_lines)
+      .field("load_s", summary.load_s);
   if (!trace.skipped.empty()) {
     json.key("skipped").begin_array();
     for (const trace::SkippedLine& line : trace.skipped) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every noun and verb answers --help with an example, and the example runs. Trace files that an example names are there:
-a synthetic week."""
+"""Every noun and verb answers --help with an example of its own, and the example runs. Trace files that it names are
+there: a synthetic week."""
 
 import gzip
 import os

@@ -19,6 +19,7 @@ struct Blocks {
   std::vector<std::size_t> begin;            // block b is order[begin[b], begin[b + 1])
   std::vector<std::vector<std::size_t>> at;  // blocks by their place in the week
   std::size_t first = 0;                     // number of the first block
+  std::size_t whole = 1;                     // blocks to draw from: all, or all but the last
 
   [[nodiscard]] std::size_t count() const { return begin.size() - 1; }
 };
@@ -41,8 +42,11 @@ Blocks cut(const Trace& source, bool by_hour) {
     while (row < blocks.order.size() && block_of(row) == b) ++row;
   }
   blocks.begin.push_back(row);
-  // The last block is rarely whole: it is drawn only where there is no other.
-  const std::size_t whole = std::max<std::size_t>(1, blocks.count() - 1);
+  // A last block that was cut short is drawn only where there is no other.
+  const Time covered = source.rows[blocks.order.back()].submit % blocks.length;
+  const bool cut_short = covered < blocks.length - blocks.length / 10;
+  const std::size_t whole = std::max<std::size_t>(1, blocks.count() - (cut_short ? 1 : 0));
+  blocks.whole = whole;
   blocks.at.resize(by_hour ? 168 : 7);
   for (std::size_t b = 0; b < whole; ++b) blocks.at[(blocks.first + b) % blocks.at.size()].push_back(b);
   return blocks;
@@ -51,7 +55,7 @@ Blocks cut(const Trace& source, bool by_hour) {
 std::size_t draw_block(const Blocks& blocks, std::size_t place, Rng& rng) {
   const std::vector<std::size_t>& same = blocks.at[place % blocks.at.size()];
   if (!same.empty()) return same[rng.below(same.size())];
-  return rng.below(std::max<std::size_t>(1, blocks.count() - 1));
+  return rng.below(blocks.whole);
 }
 
 // A copy of a row of `source` with its names interned in `trace`.

@@ -102,7 +102,7 @@ TEST(SynthBootstrap, KeepsBlocksWhole) {
         row.submit = (w * 7 + d) * kDay + 5 * kHour;
         row.duration = kHour;
         row.request.shape.gpus = 1;
-        row.request.user = source.names.intern("w" + std::to_string(w));
+        row.request.user = source.names.intern(w == 0 ? "first" : "second");
         source.rows.push_back(row);
       }
     }

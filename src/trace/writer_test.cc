@@ -77,7 +77,7 @@ profile::Shape any_shape() {
 
 // Any text of a line's bytes, without blanks around it (those don't count).
 std::string any_text() {
-  std::string text = *rc::gen::container<std::string>(rc::gen::distinctFrom('\n', '\0'));
+  std::string text = *rc::gen::container<std::string>(rc::gen::arbitrary<char>());
   std::erase(text, '\0');
   std::erase(text, '\n');
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
@@ -87,7 +87,7 @@ std::string any_text() {
 }
 
 TEST(Writer, AnyTraceComesBackUnchanged) {
-  rc::check("a written trace reads back the same", [] {
+  EXPECT_TRUE(rc::check("a written trace reads back the same", [] {
     Trace trace;
     const auto count = *rc::gen::inRange<std::size_t>(1, 20);
     const bool named = *rc::gen::arbitrary<bool>();
@@ -119,7 +119,7 @@ TEST(Writer, AnyTraceComesBackUnchanged) {
     RC_ASSERT(back.has_value());
     RC_ASSERT(back->rows.size() == trace.rows.size());
     for (std::size_t i = 0; i < count; ++i) RC_ASSERT(spell(trace, i) == spell(*back, i));
-  });
+  }));
 }
 
 std::string file_text(const std::string& path) {

@@ -72,6 +72,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& e, int argc, char** 
 
 void add_version(CLI::App& root, Chosen& chosen) {
   CLI::App* sub = root.add_subcommand("version", "the version of this program");
+  sub->footer("Example: comity version -o json");
   sub->callback([&chosen] {
     chosen.run = [](const Globals& globals) -> Status {
       if (globals.output == Output::kTable) {

@@ -483,7 +483,7 @@ def main():
     parser.add_argument("--only", action="append", default=[])
     args = parser.parse_args()
     tree = Tree(args.root)
-    checks = CHECKS + ([] if args.quick else [clang_tidy]) + ([translation_units, header_cost] if args.long else [])
+    checks = CHECKS + ([clang_tidy, translation_units, header_cost] if args.long else [])
     if args.only:
         known = {c.__name__: c for c in [*CHECKS, clang_tidy, translation_units, header_cost]}
         if unknown := [n for n in args.only if n not in known]:

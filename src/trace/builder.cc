@@ -51,8 +51,7 @@ bool same(const profile::Attributes& a, const profile::Attributes& b) {
 
 }  // namespace
 
-std::uint32_t NameCache::intern(std::string_view text) {
-  if (text.empty()) return profile::kNoName;
+std::uint32_t NameCache::look_up(std::string_view text) {
   std::uint64_t key = text.size();
   if (text.size() >= 8) {
     std::uint64_t first = 0;

@@ -21,13 +21,16 @@ namespace comity::trace {
 class NameCache {
  public:
   explicit NameCache(profile::NameTable& names) : names_(&names) {}
-  std::uint32_t intern(std::string_view text);  // kNoName for empty text
+  // kNoName for empty text.
+  std::uint32_t intern(std::string_view text) { return text.empty() ? profile::kNoName : look_up(text); }
 
  private:
   struct Entry {
     std::string_view text;
     std::uint32_t index = profile::kNoName;
   };
+  std::uint32_t look_up(std::string_view text);
+
   profile::NameTable* names_;
   std::array<Entry, 512> entries_{};
 };

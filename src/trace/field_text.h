@@ -16,8 +16,14 @@ namespace comity::trace {
       record.id = value;
       record.id_kind = Record::Id::kNumber;
       return true;
-    case Field::kSubmit: record.submit = value * kSecond; return value <= kMaxTime / kSecond;
-    case Field::kDuration: record.duration = value * kSecond; return value <= kMaxTime / kSecond;
+    case Field::kSubmit:
+      if (value > kMaxTime / kSecond) return false;
+      record.submit = value * kSecond;
+      return true;
+    case Field::kDuration:
+      if (value > kMaxTime / kSecond) return false;
+      record.duration = value * kSecond;
+      return true;
     case Field::kGpus: record.gpus = value; return value > 0;
     case Field::kIgnored: return true;
     default: return false;

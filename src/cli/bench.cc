@@ -45,13 +45,6 @@ trace::Trace steady_trace(std::size_t jobs, double gpus, double load, std::uint6
   return trace;
 }
 
-Params default_params() {
-  std::vector<Param> declared;
-  for (const sched::PolicyInfo& info : sched::registry())
-    declared.insert(declared.end(), info.params.begin(), info.params.end());
-  return Params(std::move(declared));
-}
-
 Status bench_queue(std::vector<Measured>& out) {
   for (const std::size_t pending : {std::size_t{1000}, std::size_t{1'000'000}})
     out.push_back({fmt::format("event queue, {} pending", format_count(pending)),
@@ -68,7 +61,7 @@ Status bench_trace(const trace::Trace& trace, const std::vector<std::string>& po
   options.placement = placement;
   options.mode = twin::Mode::kSkip;
   const twin::Workload workload(trace, twin::Ties::kId);
-  const Params params = default_params();
+  const Params params = sched::all_params();
   for (const std::string& name : policies) {
     auto info = sched::find_policy(name);
     if (!info) return fail(info.error());

@@ -55,12 +55,8 @@ Result<std::vector<const sched::PolicyInfo*>> chosen_policies(const std::vector<
   return list;
 }
 
-// Every parameter of every policy, so that --set is checked whatever is run.
 Result<Params> parse_params(const std::vector<std::string>& sets) {
-  std::vector<Param> declared;
-  for (const sched::PolicyInfo& info : sched::registry())
-    declared.insert(declared.end(), info.params.begin(), info.params.end());
-  Params params(std::move(declared));
+  Params params = sched::all_params();
   for (const std::string& set : sets) {
     const std::size_t eq = set.find('=');
     if (eq == std::string::npos)

@@ -128,16 +128,11 @@ class Conservative : public Policy {
     last_candidate_ = 0;
     for (const ShapeId id : state.active(group)) fronts_.push_back({&state.shape(id).queue.front(), id, pass.fits(id)});
     while (!fronts_.empty() && static_cast<std::int64_t>(ordered_.size()) < depth_) {
-      std::size_t best = 0;
-      for (std::size_t i = 1; i < fronts_.size(); ++i) {
-        if (before(*fronts_[i].entry, *fronts_[best].entry)) best = i;
-      }
+      const std::size_t best = least_front(fronts_);
       if (fronts_[best].fits) last_candidate_ = ordered_.size();
       ordered_.push_back(*fronts_[best].entry);
       fronts_[best].entry = state.shape(fronts_[best].shape).queue.after(*fronts_[best].entry);
-      if (fronts_[best].entry != nullptr) continue;
-      fronts_[best] = fronts_.back();
-      fronts_.pop_back();
+      if (fronts_[best].entry == nullptr) drop_at(fronts_, best);
     }
   }
 

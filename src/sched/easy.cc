@@ -83,14 +83,10 @@ class Easy : public Policy {
     fronts_.clear();
     for (const ShapeId id : walk_.shapes()) push_front(pass, id, nullptr, window, head);
     while (!fronts_.empty()) {
-      std::size_t best = 0;
-      for (std::size_t i = 1; i < fronts_.size(); ++i) {
-        if (before(*fronts_[i].entry, *fronts_[best].entry)) best = i;
-      }
+      const std::size_t best = least_front(fronts_);
       const Front chosen = fronts_[best];
       const QueueEntry entry = *chosen.entry;
-      fronts_[best] = fronts_.back();
-      fronts_.pop_back();
+      drop_at(fronts_, best);
       const ShapeClass& s = pass.state().shape(chosen.shape);
       const bool in_time = entry.estimate <= window;
       if (!in_time && s.gpus > extra_) {  // `extra` shrank since this one was found

@@ -78,6 +78,12 @@ const std::vector<PolicyInfo>& registry() {
   return all;
 }
 
+Params all_params() {
+  std::vector<Param> declared;
+  for (const PolicyInfo& info : registry()) declared.insert(declared.end(), info.params.begin(), info.params.end());
+  return Params(std::move(declared));
+}
+
 Result<const PolicyInfo*> find_policy(const std::string& name) {
   std::vector<std::string> names;
   for (const PolicyInfo& info : registry()) {

@@ -101,6 +101,8 @@ struct PolicyInfo {
 
 // All policies in the order in which tables show them.
 [[nodiscard]] const std::vector<PolicyInfo>& registry();
+// The parameters of every policy at their defaults, so that --set is checked whatever is run.
+[[nodiscard]] Params all_params();
 // kUsage with the nearest name when there is none.
 [[nodiscard]] Result<const PolicyInfo*> find_policy(const std::string& name);
 

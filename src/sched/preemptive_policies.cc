@@ -110,37 +110,30 @@ class Preemptive : public Policy {
       if (s.gpus <= left) fronts_.push_back({&s.queue.front(), &s});
     }
     drop_too_wide(left);
-    std::size_t best = least_front();
+    std::size_t best = least_front(fronts_);
     for (std::size_t i = 0; i < kept.size();) {
       if (best < fronts_.size() && kept[i].is_after(*fronts_[best].entry)) {
         take_waiting(best, left);
-        best = least_front();
+        best = least_front(fronts_);
         continue;
       }
       const auto gpus = static_cast<std::int64_t>(kept[i].gpus);
       if (gpus <= left) {
         chosen_.push_back(kept[i]);
         left -= gpus;
-        if (static_cast<std::int64_t>(widest_) > left && drop_too_wide(left)) best = least_front();
+        if (static_cast<std::int64_t>(widest_) > left && drop_too_wide(left)) best = least_front(fronts_);
       } else {
         losers_.push_back(kept[i]);
       }
       ++i;
     }
-    for (; best < fronts_.size(); best = least_front()) take_waiting(best, left);
+    for (; best < fronts_.size(); best = least_front(fronts_)) take_waiting(best, left);
   }
 
   struct Front {
     const QueueEntry* entry;
     const ShapeClass* shape;
   };
-  [[nodiscard]] std::size_t least_front() const {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < fronts_.size(); ++i) {
-      if (before(*fronts_[i].entry, *fronts_[best].entry)) best = i;
-    }
-    return best;
-  }
   bool drop_too_wide(std::int64_t left) {
     bool dropped = false;
     widest_ = 0;
@@ -150,8 +143,7 @@ class Preemptive : public Policy {
         ++i;
         continue;
       }
-      fronts_[i] = fronts_.back();
-      fronts_.pop_back();
+      drop_at(fronts_, i);
       dropped = true;
     }
     return dropped;
@@ -161,10 +153,7 @@ class Preemptive : public Policy {
     chosen_.push_back({e.rank, e.eligible, 0, e.job, fronts_[i].shape->gpus, true});
     left -= fronts_[i].shape->gpus;
     fronts_[i].entry = fronts_[i].shape->queue.after(*fronts_[i].entry);
-    if (fronts_[i].entry == nullptr) {
-      fronts_[i] = fronts_.back();
-      fronts_.pop_back();
-    }
+    if (fronts_[i].entry == nullptr) drop_at(fronts_, i);
     drop_too_wide(left);
   }
 

@@ -64,7 +64,7 @@ class Sing : public Policy {
     const ShapeClass& head_shape = pass.state().shape(pass.job(head.job).shape);
     const auto may_pass = [&](ShapeId id) {
       const ShapeClass& s = pass.state().shape(id);
-      const bool free_of_charge = !overlaps(pass, head_shape.where, s.where);
+      const bool free_of_charge = !overlaps(head_shape.where, s.where);
       return (free_of_charge || s.gpus <= allowance(pass.job(head.job))) && pass.fits(id, Pool::Pools::kMain);
     };
     walk_.filter(may_pass);
@@ -80,16 +80,15 @@ class Sing : public Policy {
   }
 
   // Whether a start at `other` could take GPUs that the head at `head` could use.
-  [[nodiscard]] static bool overlaps(const Pass& pass, Pool::Where head, Pool::Where other) {
-    static_cast<void>(pass);
+  [[nodiscard]] static bool overlaps(Pool::Where head, Pool::Where other) {
     return head.type == Pool::kAnyType || other.type == Pool::kAnyType || head.type == other.type;
   }
 
   bool start_past(Pass& pass, std::uint32_t job, const QueueEntry& head) {
     const ShapeClass& mine = pass.state().shape(pass.job(job).shape);
     const ShapeClass& heads = pass.state().shape(pass.job(head.job).shape);
-    if (!overlaps(pass, heads.where, mine.where)) return pass.start(job, JobId(), Pool::Pools::kMain);
-    return pass.start(job, JobId(head.job), Pool::Pools::kMain);
+    const JobId charged = overlaps(heads.where, mine.where) ? JobId(head.job) : JobId();
+    return pass.start(job, charged, Pool::Pools::kMain);
   }
 
   void fill_small_pool(Pass& pass, std::uint32_t group) {

@@ -17,9 +17,9 @@ using cluster::EventKind;
 using cluster::JobStatus;
 
 // A world by hand: events in, passes run, decisions looked at.
-class World_ {
+class TestCluster {
  public:
-  World_(const cluster::ClusterSpec& spec, const std::string& factor) : state_(make(spec, factor)) {}
+  TestCluster(const cluster::ClusterSpec& spec, const std::string& factor) : state_(make(spec, factor)) {}
 
   std::uint32_t submit(std::uint32_t nodes, std::uint32_t gpus, const std::string& user = "u",
                        const std::string& group = "") {
@@ -97,7 +97,7 @@ class World_ {
 cluster::ClusterSpec eight_by_eight() { return *cluster::parse_nodes("8x8"); }
 
 TEST(Sing, AnArrivalIntoAnEmptyQueueMayBeOvertakenByItsOwnSize) {  // S7 (i)
-  World_ w(eight_by_eight(), "1");
+  TestCluster w(eight_by_eight(), "1");
   for (int i = 0; i < 7; ++i) w.submit(1, 8);
   w.submit(1, 4);
   w.pass();
@@ -110,7 +110,7 @@ TEST(Sing, AnArrivalIntoAnEmptyQueueMayBeOvertakenByItsOwnSize) {  // S7 (i)
 }
 
 TEST(Sing, AHeadAtItsUsersQuotaIsNoHead) {  // S7 (ii)
-  World_ w(eight_by_eight(), "0");
+  TestCluster w(eight_by_eight(), "0");
   w.user_limit("a", 8);
   const std::uint32_t big = w.submit(8, 8, "a");
   const std::uint32_t small = w.submit(1, 1, "b");
@@ -122,7 +122,7 @@ TEST(Sing, AHeadAtItsUsersQuotaIsNoHead) {  // S7 (ii)
 }
 
 TEST(Sing, AJobThatTheNodesThatAreUpCannotHoldIsNoHead) {  // S7 (iii)
-  World_ w(eight_by_eight(), "0");
+  TestCluster w(eight_by_eight(), "0");
   w.node(EventKind::kNodeDown, 3);
   const std::uint32_t big = w.submit(8, 8);
   const std::uint32_t small = w.submit(1, 1);
@@ -137,7 +137,7 @@ TEST(Sing, OneHeadForEachGroup) {  // S3
   cluster::ClusterSpec spec = *cluster::parse_nodes("2x8");
   spec.nodes[0].group = "x";
   spec.nodes[1].group = "y";
-  World_ w(spec, "0");
+  TestCluster w(spec, "0");
   const std::uint32_t a = w.submit(1, 4, "u", "x");
   const std::uint32_t blocked = w.submit(1, 8, "u", "x");
   const std::uint32_t other = w.submit(1, 8, "u", "y");
@@ -148,7 +148,7 @@ TEST(Sing, OneHeadForEachGroup) {  // S3
 }
 
 TEST(Sing, ReleaseFromAHoldMovesTheEligibleTimeAndALimitDoesNot) {  // S1
-  World_ w(eight_by_eight(), "1");
+  TestCluster w(eight_by_eight(), "1");
   const std::uint32_t held = w.submit(1, 1);
   const std::uint32_t limited = w.submit(1, 8, "a");
   w.apply(EventKind::kHold, held);
@@ -167,7 +167,7 @@ std::uint64_t random_life(std::uint64_t seed, double factor, const std::string& 
   cluster::ClusterSpec spec = *cluster::parse_nodes("6x8");
   for (int i = 0; i < 3; ++i) spec.nodes[static_cast<std::size_t>(i)].group = "x";
   for (int i = 3; i < 6; ++i) spec.nodes[static_cast<std::size_t>(i)].group = "y";
-  World_ w(spec, text);
+  TestCluster w(spec, text);
   std::map<std::uint32_t, std::uint64_t> overtaken;
   std::vector<bool> down(6, false);
   for (int step = 0; step < 400; ++step) {

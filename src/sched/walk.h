@@ -10,6 +10,22 @@
 
 namespace comity::sched {
 
+// The index of the front that comes first in order; fronts.size() is 0: 0. A front has an `entry` that is not null.
+template <class Front>
+[[nodiscard]] std::size_t least_front(const std::vector<Front>& fronts) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < fronts.size(); ++i) {
+    if (before(*fronts[i].entry, *fronts[best].entry)) best = i;
+  }
+  return best;
+}
+// Takes one out; the order of the others is not kept.
+template <class T>
+void drop_at(std::vector<T>& list, std::size_t i) {
+  list[i] = list.back();
+  list.pop_back();
+}
+
 class Walk {
  public:
   void begin(const State& state, std::uint32_t group) {
@@ -22,7 +38,7 @@ class Walk {
     for (std::size_t i = 0; i < shapes_.size();) {
       const cluster::OrderedQueue& queue = state_->shape(shapes_[i]).queue;
       if (queue.empty()) {
-        drop(i);
+        drop_at(shapes_, i);
         continue;
       }
       if (best == nullptr || before(queue.front(), *best)) {
@@ -34,7 +50,7 @@ class Walk {
     return best;
   }
   [[nodiscard]] ShapeId shape() const { return shapes_[at_]; }  // of what next() returned
-  void skip_shape() { drop(at_); }
+  void skip_shape() { drop_at(shapes_, at_); }
   // Keeps only the shapes for which `keep` says so.
   template <class Keep>
   void filter(Keep keep) {
@@ -42,18 +58,13 @@ class Walk {
       if (keep(shapes_[i])) {
         ++i;
       } else {
-        drop(i);
+        drop_at(shapes_, i);
       }
     }
   }
   [[nodiscard]] const std::vector<ShapeId>& shapes() const { return shapes_; }
 
  private:
-  void drop(std::size_t i) {
-    shapes_[i] = shapes_.back();
-    shapes_.pop_back();
-  }
-
   const State* state_ = nullptr;
   std::vector<ShapeId> shapes_;
   std::size_t at_ = 0;

@@ -18,11 +18,10 @@
 namespace comity::trace {
 
 struct ReadOptions {
-  std::string format{};     // name of a format; empty = recognise it
-  bool skip_bad = false;    // count bad lines and go on
-  std::string columns{};    // "submit=a,duration=b,gpus=c[,...]": read these columns, whatever the format
-  bool quiet = true;        // no progress on standard error
-  std::size_t threads = 1;  // more are not used: one core reads ten million jobs in a second
+  std::string format{};   // name of a format; empty = recognise it
+  bool skip_bad = false;  // count bad lines and go on
+  std::string columns{};  // "submit=a,duration=b,gpus=c[,...]": read these columns, whatever the format
+  bool quiet = true;      // no progress on standard error
 };
 
 // `path` "-" is standard input. Errors: kInput with file and line; kUsage for an unknown format or wrong `columns`.

@@ -28,10 +28,7 @@ trace::Trace make_trace(const std::vector<std::array<std::int64_t, 4>>& jobs) { 
 
 RunResult run(const trace::Trace& trace, const std::string& policy, const std::string& nodes,
               cluster::Placement placement, const std::map<std::string, std::string>& sets = {}, bool detail = false) {
-  std::vector<Param> declared;
-  for (const sched::PolicyInfo& info : sched::registry())
-    declared.insert(declared.end(), info.params.begin(), info.params.end());
-  Params params(declared);
+  Params params = sched::all_params();
   for (const auto& [name, value] : sets) EXPECT_TRUE(params.set(name, value).has_value());
   ReplayOptions options;
   options.cluster = *cluster::parse_nodes(nodes);
@@ -181,17 +178,13 @@ TEST(Replay, EveryPolicyConservesJobsAndGpuTimeUnderEveryPlacement) {
 TEST(Replay, SameBytesOnAnyNumberOfThreads) {
   const trace::Trace trace = random_trace(3, 400, true);
   const Workload workload(trace, Ties::kId);
-  std::vector<Param> declared;
   std::vector<const sched::PolicyInfo*> policies;
-  for (const sched::PolicyInfo& info : sched::registry()) {
-    declared.insert(declared.end(), info.params.begin(), info.params.end());
-    policies.push_back(&info);
-  }
+  for (const sched::PolicyInfo& info : sched::registry()) policies.push_back(&info);
   ReplayOptions options;
   options.cluster = *cluster::parse_nodes("4x4");
   options.mode = Mode::kSkip;
-  const auto one = replay_all(workload, policies, Params(declared), options, 1);
-  const auto two = replay_all(workload, policies, Params(declared), options, 2);
+  const auto one = replay_all(workload, policies, sched::all_params(), options, 1);
+  const auto two = replay_all(workload, policies, sched::all_params(), options, 2);
   ASSERT_TRUE(one.has_value());
   ASSERT_TRUE(two.has_value());
   for (std::size_t i = 0; i < policies.size(); ++i) {

@@ -11,24 +11,28 @@ void FreeCounts::assign(const Pool& pool) {
   for (std::uint32_t c = 0; c < free_.size(); ++c) free_[c] = pool.class_free(c);
   if (count) return;
   node_.resize(pool.nodes());
-  nodes_.assign(pool.classes() * kLevels, 0);
-  for (std::uint32_t n = 0; n < node_.size(); ++n) {
-    node_[n] = static_cast<std::uint8_t>(std::popcount(pool.free_mask(NodeId(n))));
-    if (pool.is_up(NodeId(n))) ++nodes_[pool.class_of(NodeId(n)) * kLevels + node_[n]];
+  if (++round_ == 0) {
+    node_.assign(pool.nodes(), Node{});
+    round_ = 1;
+  }
+  nodes_.resize(pool.classes() * kLevels);
+  for (std::uint32_t c = 0; c < free_.size(); ++c) {
+    for (std::uint32_t f = 0; f <= pool.class_gpus(c); ++f) nodes_[c * kLevels + f] = pool.nodes_with(c, f);
   }
 }
 
 void FreeCounts::release(const Pool& pool, const Allocation& a) {
   if (a.parts.empty()) free_[a.node_class] += a.gpus;
   for (const Part& part : a.parts) {
-    const std::size_t n = part.node.index();
-    const auto more = static_cast<std::uint8_t>(std::popcount(part.gpus));
+    Node& node = node_[part.node.index()];
+    if (node.round != round_) node = {round_, pool.free_count(part.node)};
+    const auto more = static_cast<std::uint32_t>(std::popcount(part.gpus));
     if (pool.is_up(part.node)) {
       free_[a.node_class] += more;
-      --nodes_[a.node_class * kLevels + node_[n]];
-      ++nodes_[a.node_class * kLevels + node_[n] + more];
+      --nodes_[a.node_class * kLevels + node.free];
+      ++nodes_[a.node_class * kLevels + node.free + more];
     }
-    node_[n] = static_cast<std::uint8_t>(node_[n] + more);
+    node.free += more;
   }
 }
 

@@ -79,8 +79,9 @@ void OrderedQueue::split(std::size_t block) {
 }
 
 void OrderedQueue::insert(const QueueEntry& entry) {
-  std::size_t i = block_of(entry);
-  if (i == blocks_.size()) {  // behind everything
+  const bool last = size_ == 0 || before(blocks_.back()->at[blocks_.back()->end - 1], entry);
+  std::size_t i = last ? blocks_.size() : block_of(entry);
+  if (last) {
     if (i == first_ || blocks_[i - 1]->end == kBlock) {
       blocks_.push_back(fresh());
     } else {
@@ -93,7 +94,7 @@ void OrderedQueue::insert(const QueueEntry& entry) {
     if (before(left.at[left.end - 1], entry)) ++i;
   }
   Block& b = *blocks_[i];
-  std::uint32_t p = position(b, entry);
+  std::uint32_t p = last ? b.end : position(b, entry);
   if (b.end < kBlock) {
     std::copy_backward(b.at.begin() + p, b.at.begin() + b.end, b.at.begin() + b.end + 1);
     ++b.end;
@@ -108,10 +109,11 @@ void OrderedQueue::insert(const QueueEntry& entry) {
 }
 
 void OrderedQueue::erase(const QueueEntry& entry) {
-  const std::size_t i = block_of(entry);
+  const bool first = size_ != 0 && front().job == entry.job;
+  const std::size_t i = first ? first_ : block_of(entry);
   COMITY_CHECK(i < blocks_.size());
   Block& b = *blocks_[i];
-  const std::uint32_t p = position(b, entry);
+  const std::uint32_t p = first ? b.begin : position(b, entry);
   COMITY_CHECK(p < b.end && b.at[p].job == entry.job);
   if (b.at[p].estimate <= b.least) b.stale = true;
   if (p == b.begin) {

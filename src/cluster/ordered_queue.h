@@ -38,6 +38,18 @@ class OrderedQueue {
   [[nodiscard]] const QueueEntry& front() const { return blocks_[first_]->at[blocks_[first_]->begin]; }
   // The first entry after `entry` in order (which need not be in the queue itself), or nullptr.
   [[nodiscard]] const QueueEntry* after(const QueueEntry& entry) const;
+  // A place in the queue for going through it in order; valid until the queue changes.
+  struct Cursor {
+    std::size_t block = 0;
+    std::uint32_t at = 0;
+  };
+  [[nodiscard]] Cursor begin() const { return {first_, empty() ? 0 : blocks_[first_]->begin}; }
+  [[nodiscard]] bool at_end(const Cursor& c) const { return c.block >= blocks_.size(); }
+  [[nodiscard]] const QueueEntry& at(const Cursor& c) const { return blocks_[c.block]->at[c.at]; }
+  void advance(Cursor& c) const {
+    if (++c.at < blocks_[c.block]->end) return;
+    if (++c.block < blocks_.size()) c.at = blocks_[c.block]->begin;
+  }
   // The first entry at or after `from` (nullptr: from the front) with estimate <= limit, or nullptr.
   [[nodiscard]] const QueueEntry* first_within(const QueueEntry* from, Time limit) const;
 

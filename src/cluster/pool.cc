@@ -68,6 +68,7 @@ Pool::Pool(const ClusterSpec& spec, Placement rule) : rule_(rule) {
     const NodeSpec& from = spec.nodes[i];
     node_[i].gpus = from.gpus;
     node_[i].free = all_gpus(from.gpus);
+    node_[i].free_count = static_cast<std::uint8_t>(std::min(from.gpus, kMaskGpus));
     capacity_ += from.gpus;
     by_class[{index_of(groups_, from.group), from.gpu_type, from.gpus, from.small}].push_back(i);
   }
@@ -144,7 +145,7 @@ bool Pool::fits(const Shape& shape, Where where, Pools pools) const {
 void Pool::take(const Class& c, std::uint32_t index, std::uint32_t g, Allocation& out) const {
   const Node& node = node_[c.nodes[index]];
   const std::uint64_t gpus = c.small ? node.free : lowest_gpus(node.free, g);
-  out.gpus += static_cast<std::uint32_t>(std::popcount(gpus));
+  out.gpus += c.small ? node.free_count : g;
   out.parts.push_back({NodeId(c.nodes[index]), gpus});
 }
 
@@ -325,9 +326,10 @@ void Pool::allocate(const Allocation& a) {
   for (const Part& part : a.parts) {
     Node& node = node_[part.node.index()];
     COMITY_CHECK((node.free & part.gpus) == part.gpus && node.up);
-    const auto from = static_cast<std::uint32_t>(std::popcount(node.free));
+    const std::uint32_t from = node.free_count;
     node.free &= ~part.gpus;
-    move(c, node, from, static_cast<std::uint32_t>(std::popcount(node.free)));
+    node.free_count = static_cast<std::uint8_t>(std::popcount(node.free));
+    move(c, node, from, node.free_count);
   }
 }
 
@@ -337,9 +339,10 @@ void Pool::release(const Allocation& a) {
   for (const Part& part : a.parts) {
     Node& node = node_[part.node.index()];
     COMITY_CHECK((node.free & part.gpus) == 0);
-    const auto from = static_cast<std::uint32_t>(std::popcount(node.free));
+    const std::uint32_t from = node.free_count;
     node.free |= part.gpus;
-    const auto to = static_cast<std::uint32_t>(std::popcount(node.free));
+    node.free_count = static_cast<std::uint8_t>(std::popcount(node.free));
+    const std::uint32_t to = node.free_count;
     if (!node.up) continue;
     c.free += to - from;
     move(c, node, from, to);
@@ -356,7 +359,7 @@ void Pool::set_up(NodeId id, bool up) {
     c.free += up ? static_cast<std::int64_t>(node.gpus) : -static_cast<std::int64_t>(node.gpus);
     return;
   }
-  const auto f = static_cast<std::uint32_t>(std::popcount(node.free));
+  const std::uint32_t f = node.free_count;
   c.free += up ? static_cast<std::int64_t>(f) : -static_cast<std::int64_t>(f);
   if (up) {
     c.by_free[f].insert(node.index);

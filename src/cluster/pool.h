@@ -78,6 +78,11 @@ class Pool {
   [[nodiscard]] std::size_t nodes() const { return node_.size(); }
   [[nodiscard]] bool is_up(NodeId node) const { return node_[node.index()].up; }
   [[nodiscard]] std::uint64_t free_mask(NodeId node) const { return node_[node.index()].free; }
+  [[nodiscard]] std::uint32_t free_count(NodeId node) const { return node_[node.index()].free_count; }
+  // Nodes of a class that are up and have exactly `free` GPUs free.
+  [[nodiscard]] std::uint32_t nodes_with(std::uint32_t c, std::uint32_t free) const {
+    return classes_[c].by_free[free].size();
+  }
   [[nodiscard]] std::uint32_t node_gpus(NodeId node) const { return node_[node.index()].gpus; }
   [[nodiscard]] std::size_t classes() const { return classes_.size(); }
   [[nodiscard]] bool has_small() const { return has_small_; }
@@ -95,7 +100,8 @@ class Pool {
     std::uint64_t free = 0;
     std::uint32_t gpus = 0;
     std::uint32_t node_class = 0;
-    std::uint32_t index = 0;  // within the class
+    std::uint32_t index = 0;      // within the class
+    std::uint8_t free_count = 0;  // bits of `free`
     bool up = true;
   };
   struct Class {

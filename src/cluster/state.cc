@@ -23,6 +23,7 @@ State::State(const ClusterSpec& spec, Placement rule, const profile::NameTable& 
 }
 
 void State::apply(const Event& event) {
+  if (event.kind != EventKind::kSubmit) ++changes_;
   switch (event.kind) {
     case EventKind::kSubmit: return submit(event);
     case EventKind::kStart: return start(event);
@@ -65,7 +66,12 @@ void State::apply(const Event& event) {
 ShapeId State::shape_of(const profile::JobRequest& request) {
   const std::uint64_t hash = mix64(mix64((std::uint64_t{request.shape.nodes} << 32) | request.shape.gpus) ^
                                    ((std::uint64_t{request.group} << 32) | request.gpu_type));
-  if (hash == last_shape_hash_ && !shapes_.empty()) return last_shape_;
+  RecentShape& recent = recent_shapes_[hash % recent_shapes_.size()];
+  if (recent.hash != hash || recent.shape == kNoSlot) recent = {hash, look_up_shape(request, hash)};
+  return recent.shape;
+}
+
+ShapeId State::look_up_shape(const profile::JobRequest& request, std::uint64_t hash) {
   std::vector<ShapeId>& candidates = shape_index_[hash];
   Pool::Where where;
   bool known = true;
@@ -80,10 +86,7 @@ ShapeId State::shape_of(const profile::JobRequest& request) {
   where.type = look(pool_.types(), request.gpu_type, Pool::kAnyType);
   for (const ShapeId id : candidates) {
     const ShapeClass& s = *shapes_[id];
-    if (s.shape != request.shape || s.where != where || s.known_group != known) continue;
-    last_shape_ = id;
-    last_shape_hash_ = hash;
-    return id;
+    if (s.shape == request.shape && s.where == where && s.known_group == known) return id;
   }
   auto made = std::make_unique<ShapeClass>();
   made->shape = request.shape;
@@ -92,10 +95,9 @@ ShapeId State::shape_of(const profile::JobRequest& request) {
   made->known_group = known;
   made->satisfiable = known && pool_.could_fit(made->shape, where);
   shapes_.push_back(std::move(made));
-  last_shape_ = static_cast<ShapeId>(shapes_.size() - 1);
-  last_shape_hash_ = hash;
-  candidates.push_back(last_shape_);
-  return last_shape_;
+  fronts_.emplace_back().job = JobId::kInvalid;
+  candidates.push_back(static_cast<ShapeId>(shapes_.size() - 1));
+  return candidates.back();
 }
 
 std::string State::never_runs(const profile::JobRequest& request) {
@@ -176,21 +178,28 @@ void State::start(const Event& event) {
   pool_.allocate(*event.allocation);
   job.status = JobStatus::kRunning;
   job.slot = static_cast<std::uint32_t>(running_.size());
+  ++job.starts;
   used_gpus_ += job.gpus;
-  running_.push_back({.job = event.job,
-                      .start = event.at,
-                      .expected_end = event.at + (job.estimate - job.executed),
-                      .allocation = *event.allocation});
+  Running& run = running_.emplace_back();
+  run.job = event.job;
+  run.start = event.at;
+  run.expected_end = event.at + (job.estimate - job.executed);
+  if (!spare_parts_.empty()) {
+    run.allocation.parts = std::move(spare_parts_.back());
+    spare_parts_.pop_back();
+  }
+  run.allocation = *event.allocation;
   if (event.overtook.valid()) at(event.overtook).overtaken += job.gpus;
   own_running(event.job, 1);
 }
 
-Allocation State::stop_running(JobId id) {
+void State::stop_running(JobId id) {
   Job& job = at(id);
   COMITY_CHECK(job.status == JobStatus::kRunning);
   left_.push_back(id);
-  Allocation held = std::move(running_[job.slot].allocation);
+  Allocation& held = running_[job.slot].allocation;
   pool_.release(held);
+  if (!held.parts.empty()) spare_parts_.push_back(std::move(held.parts));
   if (job.slot + 1 != running_.size()) {
     running_[job.slot] = std::move(running_.back());
     at(running_[job.slot].job).slot = job.slot;
@@ -199,7 +208,6 @@ Allocation State::stop_running(JobId id) {
   job.slot = kNoSlot;
   used_gpus_ -= job.gpus;
   own_running(id, -1);
-  return held;
 }
 
 void State::back_to_queue(JobId id) {
@@ -216,6 +224,15 @@ void State::leave(JobId id, bool was_waiting) {
   auto& chunk = chunks_[id.value >> kChunkBits];
   if (++chunk->ended == chunk->submitted && chunk->submitted == chunk->jobs.size()) {
     spare_chunks_.push_back(std::move(chunk));
+  }
+}
+
+void State::set_front(ShapeId id) {
+  const OrderedQueue& queue = shapes_[id]->queue;
+  if (queue.empty()) {
+    fronts_[id].job = JobId::kInvalid;
+  } else {
+    fronts_[id] = queue.front();
   }
 }
 
@@ -236,8 +253,10 @@ void State::enqueue(JobId id) {
   if (job.queued || job.blocks != 0) return;
   OrderedQueue& queue = shapes_[job.shape]->queue;
   const bool was_empty = queue.empty();
-  queue.insert(entry(id));
+  const QueueEntry added = entry(id);
+  queue.insert(added);
   job.queued = true;
+  if (was_empty || before(added, fronts_[job.shape])) fronts_[job.shape] = added;
   if (was_empty) set_active(job.shape);
 }
 
@@ -247,6 +266,7 @@ void State::dequeue(JobId id) {
   OrderedQueue& queue = shapes_[job.shape]->queue;
   queue.erase(entry(id));
   job.queued = false;
+  if (fronts_[job.shape].job == id.value) set_front(job.shape);
   if (queue.empty()) set_active(job.shape);
 }
 

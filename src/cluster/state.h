@@ -39,6 +39,7 @@ struct Job {
   Time executed = 0;            // progress before the present run
   std::uint32_t overtaken = 0;  // GPUs that started past it while it was head (rule S2: kept for its whole life)
   std::uint32_t gpus = 0;       // in all
+  std::uint32_t starts = 0;     // how often it has been started
   JobStatus status = JobStatus::kUnknown;
   std::uint8_t blocks = 0;  // Block bits
   bool queued = false;      // stands in its shape's list
@@ -85,9 +86,14 @@ class State {
   // an order of the running jobs without looking at each of them.
   [[nodiscard]] const std::vector<JobId>& left() const { return left_; }
   void forget_left() { left_.clear(); }
+  // Events other than submissions so far. While it stays the same nothing has left a list or a GPU, so that what was
+  // decided about the jobs that waited then still holds, where newcomers stand behind them.
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
   [[nodiscard]] std::size_t groups() const { return active_.size(); }
   // Shapes of a group with a non-empty list that the nodes that are up could hold. Order is not meaningful.
   [[nodiscard]] const std::vector<ShapeId>& active(std::uint32_t group) const { return active_[group]; }
+  // The first of the list of a shape; `job` is JobId::kInvalid when it is empty. Kept dense: walks compare many fronts.
+  [[nodiscard]] const QueueEntry& front(ShapeId id) const { return fronts_[id]; }
   [[nodiscard]] std::uint64_t waiting() const { return waiting_; }  // eligible or not
   [[nodiscard]] std::uint64_t used_gpus() const { return used_gpus_; }
   // Jobs waiting or running: 0 when all is done.
@@ -123,7 +129,7 @@ class State {
   [[nodiscard]] std::string why_not(const ShapeClass& s) const;
   void submit(const Event& event);
   void start(const Event& event);
-  Allocation stop_running(JobId id);
+  void stop_running(JobId id);
   void back_to_queue(JobId id);
   void leave(JobId id, bool was_waiting);
   void enqueue(JobId id);
@@ -131,6 +137,8 @@ class State {
   void set_block(JobId id, std::uint8_t block, bool on);
   void refresh_shapes();
   void set_active(ShapeId id);
+  void set_front(ShapeId id);
+  [[nodiscard]] ShapeId look_up_shape(const profile::JobRequest& request, std::uint64_t hash);
   void own_waiting(JobId id, bool enter);
   void own_running(JobId id, std::int64_t sign);
   Owner* owner(bool tenant, std::uint32_t name);
@@ -144,11 +152,17 @@ class State {
   std::vector<std::unique_ptr<Chunk>> spare_chunks_;
   std::vector<std::unique_ptr<ShapeClass>> shapes_;
   std::unordered_map<std::uint64_t, std::vector<ShapeId>> shape_index_;  // hash -> candidates
-  ShapeId last_shape_ = 0;
-  std::uint64_t last_shape_hash_ = 0;
-  std::vector<std::vector<ShapeId>> active_;  // by group
+  struct RecentShape {
+    std::uint64_t hash = 0;
+    ShapeId shape = kNoSlot;
+  };
+  std::array<RecentShape, 64> recent_shapes_;  // by hash: a cache before shape_index_
+  std::vector<QueueEntry> fronts_;             // by shape
+  std::vector<std::vector<ShapeId>> active_;   // by group
   std::vector<Running> running_;
   std::vector<JobId> left_;
+  std::vector<std::vector<Part>> spare_parts_;  // of jobs that stopped: starting one allocates nothing
+  std::uint64_t changes_ = 0;
   std::uint64_t waiting_ = 0;
   std::uint64_t used_gpus_ = 0;
   bool limits_ = false;

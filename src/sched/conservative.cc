@@ -47,6 +47,8 @@ class Conservative : public Policy {
         .rank = -1, .eligible = -1, .job = 0, .unused = 0, .estimate = 0};  // the last one that was given a reservation
     std::priority_queue<Planned, std::vector<Planned>, std::greater<>> planned;
     ByEnd ends;
+    std::uint64_t planned_at = ~std::uint64_t{0};  // State::changes() after the pass that made the plan
+    std::int64_t in_plan = 0;                      // waiting jobs that have a reservation in it, the first in order
   };
 
   // Jobs become eligible in the order of the queue, so those without a reservation are the ones behind `seen`.
@@ -79,18 +81,36 @@ class Conservative : public Policy {
     }
   }
 
-  // Only starts leave a pass, so it plans no further than the last job that could start now.
+  // Only starts leave a pass, so it plans no further than the last job that could start now. While nothing starts or
+  // ends the plan stands (every reservation in it begins with a release yet to come), and only newcomers are added.
   void plan_again(Pass& pass, Group& g, std::uint32_t group) {
     const State& state = pass.state();
     g.ends.refresh(state);
-    if (!any_fits(pass, group)) return;
-    const Time now = pass.now();
+    const auto& ends = g.ends.list();
+    const bool stands = g.planned_at == state.changes() && !ends.empty() && ends.front().end > pass.now();
+    if ((stands && g.in_plan == depth_) || !any_fits(pass, group)) return;
+    const std::uint64_t changes = state.changes();
+    order(pass, group);
+    if (!stands) begin_plan(pass, g, group);
+    for (auto i = static_cast<std::size_t>(g.in_plan); i < ordered_.size() && i <= last_candidate_; ++i) {
+      if (!plan_one(pass, g, ordered_[i])) {
+        ++g.in_plan;
+      } else if (!any_fits(pass, group)) {
+        break;
+      }
+    }
+    // A start adds a release, where a job that the nodes could not hold may be planned earlier: then plan anew.
+    if (state.changes() == changes) g.planned_at = changes;
+  }
+
+  // The profile of what runs.
+  void begin_plan(const Pass& pass, Group& g, std::uint32_t group) {
+    std::int64_t free = pass.state().pool().free_gpus({.group = group, .type = Pool::kAnyType});
     steps_.clear();
-    std::int64_t free = state.pool().free_gpus({.group = group, .type = Pool::kAnyType});
-    steps_.push_back({now, free});
+    steps_.push_back({pass.now(), free});
     for (const ByEnd::Entry& e : g.ends.list()) {
       free += e.gpus;
-      const Time at = std::max(e.end, now + 1);
+      const Time at = std::max(e.end, pass.now() + 1);
       if (steps_.back().first == at) {
         steps_.back().second = free;
       } else {
@@ -98,21 +118,23 @@ class Conservative : public Policy {
       }
     }
     g.profile.assign(steps_);
-    order(pass, group);
-    for (std::size_t i = 0; i < ordered_.size() && i <= last_candidate_; ++i) {
-      const QueueEntry& entry = ordered_[i];
-      const std::int64_t gpus = pass.job(entry.job).gpus;
-      const Time length = std::max<Time>(entry.estimate, 1);
-      Time at = g.profile.earliest(now, gpus, length);
-      if (at == now && pass.start(entry.job)) {
-        g.ends.add(state, entry.job);
-        if (!any_fits(pass, group)) return;
-      } else if (at == now) {  // enough GPUs, but not on the right nodes
-        const Time next = g.profile.next_step(now);
-        at = next == kNever ? kNever : g.profile.earliest(next, gpus, length);
-      }
-      if (at != kNever) g.profile.add(at, at + length, -gpus);
+    g.in_plan = 0;
+  }
+
+  // Starts the job or gives it a reservation; true when it started.
+  bool plan_one(Pass& pass, Group& g, const QueueEntry& entry) {
+    const std::int64_t gpus = pass.job(entry.job).gpus;
+    const Time length = std::max<Time>(entry.estimate, 1);
+    Time at = g.profile.earliest(pass.now(), gpus, length);
+    const bool started = at == pass.now() && pass.start(entry.job);
+    if (started) {
+      g.ends.add(pass.state(), entry.job);
+    } else if (at == pass.now()) {  // enough GPUs, but not on the right nodes
+      const Time next = g.profile.next_step(pass.now());
+      at = next == kNever ? kNever : g.profile.earliest(next, gpus, length);
     }
+    if (at != kNever) g.profile.add(at, at + length, -gpus);
+    return started;
   }
 
   [[nodiscard]] static bool any_fits(const Pass& pass, std::uint32_t group) {
@@ -126,19 +148,27 @@ class Conservative : public Policy {
     ordered_.clear();
     fronts_.clear();
     last_candidate_ = 0;
-    for (const ShapeId id : state.active(group)) fronts_.push_back({&state.shape(id).queue.front(), id, pass.fits(id)});
+    for (const ShapeId id : state.active(group)) {
+      const cluster::OrderedQueue& queue = state.shape(id).queue;
+      fronts_.push_back({&queue.front(), &queue, queue.begin(), pass.fits(id)});
+    }
     while (!fronts_.empty() && static_cast<std::int64_t>(ordered_.size()) < depth_) {
-      const std::size_t best = least_front(fronts_);
-      if (fronts_[best].fits) last_candidate_ = ordered_.size();
-      ordered_.push_back(*fronts_[best].entry);
-      fronts_[best].entry = state.shape(fronts_[best].shape).queue.after(*fronts_[best].entry);
-      if (fronts_[best].entry == nullptr) drop_at(fronts_, best);
+      Front& best = fronts_[least_front(fronts_)];
+      if (best.fits) last_candidate_ = ordered_.size();
+      ordered_.push_back(*best.entry);
+      best.queue->advance(best.cursor);
+      if (best.queue->at_end(best.cursor)) {
+        drop_at(fronts_, static_cast<std::size_t>(&best - fronts_.data()));
+      } else {
+        best.entry = &best.queue->at(best.cursor);
+      }
     }
   }
 
   struct Front {
     const QueueEntry* entry;
-    ShapeId shape;
+    const cluster::OrderedQueue* queue;
+    cluster::OrderedQueue::Cursor cursor;
     bool fits;  // now
   };
 

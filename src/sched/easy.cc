@@ -34,7 +34,8 @@ class Easy : public Policy {
     const std::uint32_t head_job = head->job;
     walk_.filter([&](ShapeId id) { return pass.fits(id); });
     if (walk_.shapes().empty()) return;  // nobody could start: no reservation is needed
-    reserve(pass, group, state.shape(pass.job(head_job).shape));
+    if (!still_holds(pass, group, head_job)) reserve(pass, group, state.shape(pass.job(head_job).shape));
+    held_ = {group, head_job, state.changes()};
     backfill(pass, group, head_job);
   }
 
@@ -43,6 +44,13 @@ class Easy : public Policy {
     if (!pass.start(job)) return false;
     ends_[group].add(pass.state(), job);
     return true;
+  }
+
+  // Nothing started or ended since the reservation was made, and no job runs longer than it said.
+  [[nodiscard]] bool still_holds(const Pass& pass, std::uint32_t group, std::uint32_t head) const {
+    const auto& list = ends_[group].list();
+    return held_.group == group && held_.head == head && held_.changes == pass.state().changes() && !list.empty() &&
+           list.front().end > pass.now();
   }
 
   // Sets shadow_ and extra_. A head that fits on no instant (its GPUs are lent beyond every estimate) gets kNever.
@@ -122,6 +130,12 @@ class Easy : public Policy {
   std::vector<ByEnd> ends_;   // by group
   std::optional<Pool> pool_;  // buddy placement only
   cluster::FreeCounts counts_;
+  struct Held {
+    std::uint32_t group = 0;
+    std::uint32_t head = JobId::kInvalid;
+    std::uint64_t changes = 0;
+  };
+  Held held_;  // whose reservation shadow_ and extra_ are
   Time shadow_ = kNever;
   std::int64_t extra_ = 0;
   std::vector<Front> fronts_;

@@ -17,19 +17,26 @@ class ListPolicy : public Policy {
 
   void decide(Pass& pass, std::uint32_t group) override {
     if (pass.state().active(group).empty()) return;
+    if (group >= blocked_since_.size()) blocked_since_.resize(group + 1, kNotBlocked);
+    if (blocked_since_[group] == pass.state().changes()) return;  // only newcomers, and they stand behind the head
     walk_.begin(pass.state(), group);
     if (skip_) walk_.filter([&](ShapeId shape) { return pass.fits(shape); });
     while (const QueueEntry* entry = walk_.next()) {
       if (pass.fits(walk_.shape()) && pass.start(entry->job)) continue;
-      if (!skip_) return;
+      if (!skip_) {
+        if (rank_ == cluster::rank_by_arrival) blocked_since_[group] = pass.state().changes();
+        return;
+      }
       walk_.skip_shape();
     }
   }
   [[nodiscard]] cluster::RankFn rank() const override { return rank_; }
 
  private:
+  static constexpr std::uint64_t kNotBlocked = ~std::uint64_t{0};
   bool skip_;
   cluster::RankFn rank_;
+  std::vector<std::uint64_t> blocked_since_;  // by group: State::changes() when the head was found not to fit
   Walk walk_;
 };
 

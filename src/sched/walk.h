@@ -30,19 +30,19 @@ class Walk {
  public:
   void begin(const State& state, std::uint32_t group) {
     state_ = &state;
-    shapes_ = state.active(group);
+    shapes_.assign(state.active(group).begin(), state.active(group).end());
   }
   // The least front of the shapes that are left, or nullptr.
   const QueueEntry* next() {
     const QueueEntry* best = nullptr;
     for (std::size_t i = 0; i < shapes_.size();) {
-      const cluster::OrderedQueue& queue = state_->shape(shapes_[i]).queue;
-      if (queue.empty()) {
+      const QueueEntry& front = state_->front(shapes_[i]);
+      if (front.job == JobId::kInvalid) {
         drop_at(shapes_, i);
         continue;
       }
-      if (best == nullptr || before(queue.front(), *best)) {
-        best = &queue.front();
+      if (best == nullptr || before(front, *best)) {
+        best = &front;
         at_ = i;
       }
       ++i;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/limits.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "trace/repeated.h"
 
@@ -73,7 +74,7 @@ std::uint32_t NameCache::look_up(std::string_view text) {
 
 Builder::Builder(Trace& trace) : trace_(&trace), names_(trace.names) {}
 
-void Builder::expect(std::size_t rows) { trace_->rows.reserve(std::min(rows, kMostExpected)); }
+void Builder::expect(std::size_t rows) { reserve_large(trace_->rows, std::min(rows, kMostExpected)); }
 
 bool Builder::add(const Record& record, std::int64_t line, Problem& problem) {
   std::vector<Row>& rows = trace_->rows;
@@ -95,7 +96,7 @@ bool Builder::add(const Record& record, std::int64_t line, Problem& problem) {
   const auto index = static_cast<std::uint32_t>(rows.size());
   const std::int64_t offset = line - index;
   if (offsets_.empty() || offsets_.back().offset != offset) offsets_.push_back({.row = index, .offset = offset});
-  if (rows.size() == rows.capacity()) rows.reserve(std::max(kFirstRows, rows.capacity() * kGrowth));
+  if (rows.size() == rows.capacity()) reserve_large(rows, std::max(kFirstRows, rows.capacity() * kGrowth));
   rows.push_back(row);
   return true;
 }

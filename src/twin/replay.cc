@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "math/quantile.h"
@@ -28,7 +29,12 @@ using sched::Action;
 using sched::Decision;
 __extension__ using Wide = __int128;
 
-constexpr std::uint32_t kWake = JobId::kInvalid;  // payload of a wake-up
+// The end of a run of a job, or a wake-up (job = kWake).
+struct Due {
+  std::uint32_t job;
+  std::uint32_t starts;  // Job::starts of that run: tells the end of a run that was cut short
+};
+constexpr std::uint32_t kWake = JobId::kInvalid;
 enum Channel : std::size_t { kUsed, kWanted, kWaiting, kRunning };
 
 class Replay {
@@ -41,8 +47,8 @@ class Replay {
     world_.estimates_exact = options.estimates == Estimates::kOracle;
     result_.policy = info.name;
     for (const Param& p : info.params) result_.parameters[p.name] = params.value_text(p.name);
-    jct_.reserve(workload.size());
-    queue_.reserve(workload.size());
+    reserve_large(jct_, workload.size());
+    reserve_large(queue_, workload.size());
     if (options.detail) {
       result_.detail.push_back({std::vector<JobOutcome>(workload.size()),
                                 {},
@@ -141,13 +147,14 @@ class Replay {
     return workload_.row(job).duration + extra - state_.job(JobId(job)).executed;
   }
 
-  void finish(std::uint32_t job) {
+  void finish(Due due) {
+    const std::uint32_t job = due.job;
     if (job == kWake) return;
     if (state_.ended(JobId(job))) return;
     const cluster::Job& j = state_.job(JobId(job));
-    // The job was preempted and this end belongs to an earlier run of it.
-    if (j.status != JobStatus::kRunning || state_.running()[j.slot].start + left(job) != now_) return;
-    const Time ran = left(job) + j.executed;
+    if (j.status != JobStatus::kRunning || j.starts != due.starts) return;  // that run was cut short
+    const Time ran = j.executed + now_ - state_.running()[j.slot].start;
+    const Time jct = now_ - j.submit;
     if (detail_ != nullptr) close_stretches(job);
     Event event;
     event.kind = EventKind::kEnd;
@@ -157,11 +164,10 @@ class Replay {
     state_.apply(event);
     note(static_cast<std::uint32_t>(EventKind::kEnd), job);
     ++result_.finished;
-    leave(job, ran, false);
+    leave(job, jct, ran, false);
   }
 
-  void leave(std::uint32_t job, Time ran, bool stopped) {
-    const Time jct = now_ - workload_.row(job).submit;
+  void leave(std::uint32_t job, Time jct, Time ran, bool stopped) {
     jct_sum_ += jct;
     queue_sum_ += jct - ran;
     jct_.push_back(to_seconds(jct));
@@ -183,7 +189,7 @@ class Replay {
     switch (d.action) {
       case Action::kStart:
         note(static_cast<std::uint32_t>(EventKind::kStart), job);
-        events_.push(now_ + left(job), job);
+        events_.push(now_ + left(job), {job, state_.job(d.job).starts});
         wanted_gpus_ -= state_.job(d.job).gpus;
         if (detail_ != nullptr) open_stretches(job);
         return;
@@ -196,7 +202,7 @@ class Replay {
         ++detail_->jobs[job].preemptions;
         return close_stretches(job);
       case Action::kStop: return carry_out_stop(job, d.value);
-      case Action::kWakeAt: events_.push(d.value, kWake); return;
+      case Action::kWakeAt: events_.push(d.value, {kWake, 0}); return;
       case Action::kResize:
       case Action::kMigrate:
       case Action::kCoLocate: COMITY_CHECK(false);  // Pass::propose refused them: this world has not claimed them
@@ -208,7 +214,7 @@ class Replay {
     ++result_.stopped;
     gpu_ns_by_jobs_ += Wide{workload_.row(job).request.shape.total()} * ran;
     if (detail_ != nullptr) close_stretches(job);
-    leave(job, ran, true);
+    leave(job, now_ - workload_.row(job).submit, ran, true);
   }
 
   void open_stretches(std::uint32_t job) {
@@ -282,7 +288,7 @@ class Replay {
   std::unique_ptr<sched::Policy> policy_;
   cluster::State state_;
   sched::World world_;
-  sim::EventQueue<std::uint32_t> events_;
+  sim::EventQueue<Due> events_;
   std::vector<Decision> decisions_;
   std::unordered_map<std::uint32_t, Time> overhead_;                             // charged for preemptions, by job
   std::unordered_map<std::uint32_t, std::pair<std::size_t, std::size_t>> open_;  // detail only: job -> its stretches
@@ -324,25 +330,28 @@ Status refuse_impossible(const Workload& workload, const ReplayOptions& options)
   return fail(std::move(error));
 }
 
+Status check_run(const Workload& workload, const ReplayOptions& options) {
+  if (auto status = cluster::Pool::check_spec(options.cluster, options.placement); !status) return status;
+  return options.mode == Mode::kStrict ? refuse_impossible(workload, options) : Status();
+}
+
 }  // namespace
 
 Result<RunResult> replay(const Workload& workload, const sched::PolicyInfo& policy, const Params& params,
                          const ReplayOptions& options) {
-  if (auto status = cluster::Pool::check_spec(options.cluster, options.placement); !status) return fail(status.error());
-  if (options.mode == Mode::kStrict) {
-    if (auto status = refuse_impossible(workload, options); !status) return fail(status.error());
-  }
+  if (auto status = check_run(workload, options); !status) return fail(status.error());
   return Replay(workload, policy, params, options).run();
 }
 
 Result<std::vector<RunResult>> replay_all(const Workload& workload,
                                           const std::vector<const sched::PolicyInfo*>& policies, const Params& params,
                                           const ReplayOptions& options, std::size_t threads) {
+  if (auto status = check_run(workload, options); !status) return fail(status.error());
   std::vector<std::optional<Result<RunResult>>> slots(policies.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
     for (std::size_t i = next++; i < policies.size() && !interrupted(); i = next++)
-      slots[i] = replay(workload, *policies[i], params, options);
+      slots[i] = Replay(workload, *policies[i], params, options).run();
   };
   std::vector<std::thread> pool;
   for (std::size_t t = 1; t < std::min(threads, policies.size()); ++t) pool.emplace_back(work);

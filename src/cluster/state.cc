@@ -238,6 +238,7 @@ void State::enqueue(JobId id) {
   const bool was_empty = queue.empty();
   queue.insert(entry(id));
   job.queued = true;
+  queue_changes_.push_back(id);
   if (was_empty) set_active(job.shape);
 }
 
@@ -247,6 +248,7 @@ void State::dequeue(JobId id) {
   OrderedQueue& queue = shapes_[job.shape]->queue;
   queue.erase(entry(id));
   job.queued = false;
+  queue_changes_.push_back(id);
   if (queue.empty()) set_active(job.shape);
 }
 

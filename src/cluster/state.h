@@ -84,7 +84,13 @@ class State {
   // Jobs that stopped running (ended, preempted, requeued, cancelled) since forget_left(), so that a policy can keep
   // an order of the running jobs without looking at each of them.
   [[nodiscard]] const std::vector<JobId>& left() const { return left_; }
-  void forget_left() { left_.clear(); }
+  // Jobs that entered or left the list of their shape since forget_left() (they may have ended), in the order in which
+  // it happened, so that a policy can keep an order of the waiting jobs of its own. A job is named each time.
+  [[nodiscard]] const std::vector<JobId>& queue_changes() const { return queue_changes_; }
+  void forget_left() {
+    left_.clear();
+    queue_changes_.clear();
+  }
   [[nodiscard]] std::size_t groups() const { return active_.size(); }
   // Shapes of a group with a non-empty list that the nodes that are up could hold. Order is not meaningful.
   [[nodiscard]] const std::vector<ShapeId>& active(std::uint32_t group) const { return active_[group]; }
@@ -149,6 +155,7 @@ class State {
   std::vector<std::vector<ShapeId>> active_;  // by group
   std::vector<Running> running_;
   std::vector<JobId> left_;
+  std::vector<JobId> queue_changes_;
   std::uint64_t waiting_ = 0;
   std::uint64_t used_gpus_ = 0;
   bool limits_ = false;

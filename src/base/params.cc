@@ -16,7 +16,7 @@ namespace comity {
 
 namespace {
 
-using Typed = std::variant<bool, std::int64_t, double, std::string>;
+using Typed = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
 
 struct Refusal {
   std::string message;
@@ -25,6 +25,23 @@ struct Refusal {
 
 std::string range_text(const Param& p) {
   return fmt::format("{} to {}{}{}", p.low, p.high, p.unit.empty() ? "" : " ", p.unit);
+}
+
+bool in_range(const Param& p, double number) { return p.low == p.high || (number >= p.low && number <= p.high); }
+
+tl::expected<std::vector<double>, Refusal> parse_list(const Param& p, std::string_view text) {
+  std::vector<double> list;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    const auto number = parse_double(word);
+    if (!number) return tl::unexpected<Refusal>({fmt::format("'{}' is not a number", printable(word)), {}});
+    if (!in_range(p, *number))
+      return tl::unexpected<Refusal>({fmt::format("{} is out of range", printable(word)), range_text(p)});
+    list.push_back(*number);
+    begin = end + 1;
+  }
+  return list;
 }
 
 // The typed value of `text` and the number that the range bounds, or why it is none.
@@ -52,6 +69,15 @@ tl::expected<std::pair<Typed, double>, Refusal> parse_value(const Param& p, std:
         return refuse(fmt::format("not one of {}", fmt::join(p.choices, ", ")));
       }
       break;
+    case Param::Type::kList: {
+      if (text.size() > limits::kNameBytes) return refuse(fmt::format("longer than {} bytes", limits::kNameBytes));
+      auto list = parse_list(p, text);
+      if (!list) return tl::unexpected<Refusal>(std::move(list.error()));
+      return std::pair(Typed(std::move(*list)), p.low);
+    }
+    case Param::Type::kFile:
+      if (text.size() > limits::kNameBytes) return refuse(fmt::format("longer than {} bytes", limits::kNameBytes));
+      return std::pair(Typed(std::vector<double>()), p.low);
     case Param::Type::kText:
       if (text.size() > limits::kNameBytes) return refuse(fmt::format("longer than {} bytes", limits::kNameBytes));
       break;
@@ -97,10 +123,28 @@ Status Params::set(std::string_view name, std::string_view value, std::string or
   auto parsed = parse_value(*p, value);
   if (!parsed) return bad(std::move(parsed.error().message), std::move(parsed.error().hint));
   auto& [typed, number] = *parsed;
-  if (p->low != p->high && (number < p->low || number > p->high)) {
+  if (!in_range(*p, number)) {
     return bad(fmt::format("{} is out of range", printable(value)), range_text(*p));
   }
   values_.insert_or_assign(std::string(name), Value{std::move(typed), std::string(value), std::move(origin)});
+  return {};
+}
+
+Status Params::load(std::string_view name, std::vector<double> numbers) {
+  const Param* p = find(name);
+  COMITY_CHECK(p != nullptr && p->type == Param::Type::kFile);
+  Value& value = values_.find(name)->second;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (in_range(*p, numbers[i])) continue;
+    return fail(Error{.code = Code::kInput,
+                      .message = fmt::format("number {} of the file is {}, out of range", i + 1, numbers[i]),
+                      .file = value.text,
+                      .line = 0,
+                      .field = printable(name),
+                      .hint = range_text(*p),
+                      .cause = {}});
+  }
+  value.v = std::move(numbers);
   return {};
 }
 
@@ -131,6 +175,12 @@ std::int64_t Params::time(std::string_view name) const {
 
 const std::string& Params::text(std::string_view name) const {
   const std::string* v = std::get_if<std::string>(&get(name).v);
+  COMITY_CHECK(v != nullptr);
+  return *v;
+}
+
+const std::vector<double>& Params::reals(std::string_view name) const {
+  const std::vector<double>* v = std::get_if<std::vector<double>>(&get(name).v);
   COMITY_CHECK(v != nullptr);
   return *v;
 }

@@ -16,12 +16,14 @@
 namespace comity {
 
 struct Param {
-  enum class Type { kBool, kInt, kReal, kTime, kChoice, kText };
+  // kList: numbers separated by commas. kFile: the path of a file of numbers, which whoever takes the value from
+  // outside reads and hands over with load(); empty = no file.
+  enum class Type { kBool, kInt, kReal, kTime, kChoice, kText, kList, kFile };
   std::string name;
   Type type = Type::kText;
   std::string unit;      // "s", "GPUs", "" ...
   std::string fallback;  // the default, as text
-  double low = 0;        // range of kInt, kReal, kTime (s); low == high: unbounded
+  double low = 0;        // range of kInt, kReal, kTime (s), each of kList and kFile; low == high: unbounded
   double high = 0;
   std::vector<std::string> choices;  // kChoice
   std::string doc;                   // one line
@@ -37,6 +39,8 @@ class Params {
   // the range. "inf" is accepted for kReal.
   [[nodiscard]] Status set(std::string_view name, std::string_view value, std::string origin = "flag");
   [[nodiscard]] bool knows(std::string_view name) const;
+  // The numbers of the file that a kFile names; kInput with the number that is out of range.
+  [[nodiscard]] Status load(std::string_view name, std::vector<double> numbers);
 
   // Typed access; asking for an undeclared name or the wrong type is a bug (COMITY_CHECK).
   [[nodiscard]] bool boolean(std::string_view name) const;
@@ -45,13 +49,15 @@ class Params {
   [[nodiscard]] std::int64_t time(std::string_view name) const;        // ns; written as "90", "4h", ...
   [[nodiscard]] const std::string& text(std::string_view name) const;  // kChoice and kText
 
+  [[nodiscard]] const std::vector<double>& reals(std::string_view name) const;  // kList and kFile
+
   [[nodiscard]] const std::vector<Param>& declared() const { return declared_; }
   [[nodiscard]] const std::string& value_text(std::string_view name) const;
   [[nodiscard]] const std::string& origin(std::string_view name) const;
 
  private:
   struct Value {
-    std::variant<bool, std::int64_t, double, std::string> v;
+    std::variant<bool, std::int64_t, double, std::string, std::vector<double>> v;
     std::string text;
     std::string origin;
   };

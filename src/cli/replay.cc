@@ -12,6 +12,7 @@
 #include "base/input.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/numbers_file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output_folder.h"
@@ -32,6 +33,7 @@ struct ReplayArgs {
   std::string ties = "id";
   std::string mode = "strict";
   std::string estimates = "oracle";
+  std::string compat;
   double noise = 30;
   std::vector<std::string> sets;
   std::string format;
@@ -40,14 +42,18 @@ struct ReplayArgs {
   std::size_t jobs = 1;
 };
 
-Result<std::vector<const sched::PolicyInfo*>> chosen_policies(const std::vector<std::string>& names) {
-  std::vector<const sched::PolicyInfo*> list;
-  for (const std::string& name : names) {
-    if (name == "all") {
-      for (const sched::PolicyInfo& info : sched::registry()) list.push_back(&info);
+Result<std::vector<const sched::PolicyInfo*>> chosen_policies(const ReplayArgs& args) {
+  std::vector<std::string> names;
+  for (const std::string& name : args.policies) {
+    if (name != "all") {
+      names.push_back(name);
       continue;
     }
-    auto info = sched::find_policy(name);
+    for (const sched::PolicyInfo& info : sched::registry()) names.push_back(info.name);
+  }
+  std::vector<const sched::PolicyInfo*> list;
+  for (const std::string& name : names) {
+    auto info = sched::find_policy(name, args.compat);
     if (!info) return fail(info.error());
     list.push_back(*info);
   }
@@ -62,6 +68,12 @@ Result<Params> parse_params(const std::vector<std::string>& sets) {
     if (eq == std::string::npos)
       return fail(Code::kUsage, fmt::format("--set {}: no '='", printable(set)), "write --set policy.parameter=value");
     if (auto status = params.set(set.substr(0, eq), set.substr(eq + 1)); !status) return fail(status.error());
+  }
+  for (const Param& p : params.declared()) {
+    if (p.type != Param::Type::kFile || params.value_text(p.name).empty()) continue;
+    auto numbers = read_numbers(params.value_text(p.name));
+    if (!numbers) return fail(numbers.error());
+    if (auto status = params.load(p.name, std::move(*numbers)); !status) return fail(status.error());
   }
   return params;
 }
@@ -82,6 +94,9 @@ Result<twin::ReplayOptions> parse_options(const ReplayArgs& args, const Globals&
   auto placement = cluster::parse_placement(args.placement);
   if (!placement) return fail(placement.error());
   options.placement = *placement;
+  // Lucid's simulator differs from bestfit in where the remainder of a gang goes.
+  if (args.compat == "lucid" && *placement == cluster::Placement::kBestFit)
+    options.placement = cluster::Placement::kLucid;
   options.ties = args.ties == "file" ? twin::Ties::kFile : twin::Ties::kId;
   options.mode = args.mode == "skip" ? twin::Mode::kSkip : twin::Mode::kStrict;
   options.estimates = args.estimates == "user"    ? twin::Estimates::kUser
@@ -132,7 +147,7 @@ Status write_results(const twin::ReplaySummary& summary, const twin::Workload& w
 }
 
 Status run_replay(const ReplayArgs& args, const Globals& globals, const std::string& command) {
-  auto policies = chosen_policies(args.policies);
+  auto policies = chosen_policies(args);
   if (!policies) return fail(policies.error());
   auto params = parse_params(args.sets);
   if (!params) return fail(params.error());
@@ -174,7 +189,10 @@ void add_replay_options(CLI::App* sub, const std::shared_ptr<ReplayArgs>& args) 
   sub->add_option("--policy", args->policies, "policies, separated by commas; all = every one")
       ->delimiter(',')
       ->required();
-  sub->add_option("--placement", args->placement, "count, firstfit, bestfit, consolidated or buddy (default bestfit)");
+  sub->add_option("--placement", args->placement,
+                  "count, firstfit, bestfit, consolidated, buddy or lucid (default bestfit)");
+  sub->add_option("--compat", args->compat, "policies exactly as another simulator runs them: lucid")
+      ->check(CLI::IsMember(sched::compat_names()));
   sub->add_option("--ties", args->ties, "jobs of one instant by id or in file order (default id)")
       ->check(CLI::IsMember({"id", "file"}));
   sub->add_option("--mode", args->mode,
@@ -204,6 +222,7 @@ std::string command_line(const std::string& verb, const ReplayArgs& args) {
   out += fmt::format(" --placement {} --ties {} --mode {} --estimates {}", args.placement, args.ties, args.mode,
                      args.estimates);
   for (const std::string& set : args.sets) out += " --set " + set;
+  if (!args.compat.empty()) out += " --compat " + args.compat;
   if (!args.format.empty()) out += " --format " + args.format;
   if (!args.columns.empty()) out += " --columns " + args.columns;
   if (args.skip_bad) out += " --skip-bad";

@@ -181,6 +181,18 @@ bool Pool::place_buddy(const Class& c, std::uint32_t g, std::uint32_t above, All
   return false;
 }
 
+// The node of the class with most free, ties lowest index; `above` as in place_one.
+bool Pool::place_freest(const Class& c, std::uint32_t g, std::uint32_t above, Allocation& out) const {
+  std::uint32_t best = NodeSet::kNone;
+  for (std::uint32_t f = next_level(c, g); f != kNoLevel; f = next_level(c, f + 1)) {
+    const std::uint32_t at = f == c.gpus ? c.by_free[f].next(above + 1) : c.by_free[f].lowest();
+    if (at != NodeSet::kNone) best = at;
+  }
+  if (best == NodeSet::kNone) return false;
+  take(c, best, g, out);
+  return true;
+}
+
 bool Pool::place_gang(const Class& c, std::uint32_t g, Allocation& out) const {
   const std::uint32_t whole = g / c.gpus;
   const std::uint32_t rest = g % c.gpus;
@@ -191,7 +203,8 @@ bool Pool::place_gang(const Class& c, std::uint32_t g, Allocation& out) const {
     at = k == 0 ? empty.lowest() : empty.next(at + 1);
     take(c, at, c.gpus, out);
   }
-  return rest == 0 || place_one(c, rest, at, out);
+  if (rest == 0) return true;
+  return rule_ == Placement::kLucid ? place_freest(c, rest, at, out) : place_one(c, rest, at, out);
 }
 
 // k nodes are enough when the k freest have g GPUs. Among sets of k nodes the one with least left over is found by a

@@ -8,6 +8,7 @@
 //   firstfit      g <= n: the first node by index with free >= g; g > n: as bestfit with the remainder first fit
 //   consolidated  fewest nodes, then least left over, then lowest index; may gather partly free nodes for a gang;
 //                 never spreads a job that fits one node
+//   lucid         as bestfit, but the remainder of a gang goes to the node with most free (Lucid's simulator)
 //   buddy         as bestfit, but on a node the GPUs start at a multiple of the next power of two
 // A shape nodes x gpus takes that many distinct nodes with >= gpus free, least free first, ties lowest index. A job
 // takes one class: of those where it fits the one that is left with fewest free GPUs, then the first by type name.
@@ -118,6 +119,7 @@ class Pool {
   [[nodiscard]] bool class_fits(const Class& c, const Shape& shape) const;
   [[nodiscard]] bool class_place(std::uint32_t index, const Shape& shape, Allocation& out) const;
   [[nodiscard]] bool place_one(const Class& c, std::uint32_t g, std::uint32_t above, Allocation& out) const;
+  [[nodiscard]] bool place_freest(const Class& c, std::uint32_t g, std::uint32_t above, Allocation& out) const;
   [[nodiscard]] bool place_gang(const Class& c, std::uint32_t g, Allocation& out) const;
   [[nodiscard]] bool place_consolidated(const Class& c, std::uint32_t g, Allocation& out) const;
   [[nodiscard]] bool place_nodes(const Class& c, const Shape& shape, Allocation& out) const;

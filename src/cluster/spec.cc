@@ -13,7 +13,7 @@
 namespace comity::cluster {
 
 const std::vector<std::string>& placement_names() {
-  static const std::vector<std::string> names = {"count", "firstfit", "bestfit", "consolidated", "buddy"};
+  static const std::vector<std::string> names = {"count", "firstfit", "bestfit", "consolidated", "buddy", "lucid"};
   return names;
 }
 
@@ -24,7 +24,7 @@ Result<Placement> parse_placement(const std::string& name) {
   const std::string near = nearest(name, names);
   return fail(
       Code::kUsage, fmt::format("unknown placement '{}'", printable(name)),
-      near.empty() ? "one of count, firstfit, bestfit, consolidated, buddy" : fmt::format("did you mean '{}'?", near));
+      near.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : fmt::format("did you mean '{}'?", near));
 }
 
 const std::string& placement_name(Placement placement) {

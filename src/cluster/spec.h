@@ -29,7 +29,7 @@
 namespace comity::cluster {
 
 // How GPUs are found for a job. Rules R3 and R4 of the scheduler review, spelled out in cluster/pool.h.
-enum class Placement { kCount, kFirstFit, kBestFit, kConsolidated, kBuddy };
+enum class Placement { kCount, kFirstFit, kBestFit, kConsolidated, kBuddy, kLucid };
 
 [[nodiscard]] const std::vector<std::string>& placement_names();
 [[nodiscard]] Result<Placement> parse_placement(const std::string& name);

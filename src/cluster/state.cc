@@ -257,6 +257,7 @@ void State::enqueue(JobId id) {
   queue.insert(added);
   job.queued = true;
   if (was_empty || before(added, fronts_[job.shape])) fronts_[job.shape] = added;
+  queue_changes_.push_back(id);
   if (was_empty) set_active(job.shape);
 }
 
@@ -267,6 +268,7 @@ void State::dequeue(JobId id) {
   queue.erase(entry(id));
   job.queued = false;
   if (fronts_[job.shape].job == id.value) set_front(job.shape);
+  queue_changes_.push_back(id);
   if (queue.empty()) set_active(job.shape);
 }
 

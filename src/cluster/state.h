@@ -85,10 +85,16 @@ class State {
   // Jobs that stopped running (ended, preempted, requeued, cancelled) since forget_left(), so that a policy can keep
   // an order of the running jobs without looking at each of them.
   [[nodiscard]] const std::vector<JobId>& left() const { return left_; }
-  void forget_left() { left_.clear(); }
   // Events other than submissions so far. While it stays the same nothing has left a list or a GPU, so that what was
   // decided about the jobs that waited then still holds, where newcomers stand behind them.
   [[nodiscard]] std::uint64_t changes() const { return changes_; }
+  // Jobs that entered or left the list of their shape since forget_left() (they may have ended), in the order in which
+  // it happened, so that a policy can keep an order of the waiting jobs of its own. A job is named each time.
+  [[nodiscard]] const std::vector<JobId>& queue_changes() const { return queue_changes_; }
+  void forget_left() {
+    left_.clear();
+    queue_changes_.clear();
+  }
   [[nodiscard]] std::size_t groups() const { return active_.size(); }
   // Shapes of a group with a non-empty list that the nodes that are up could hold. Order is not meaningful.
   [[nodiscard]] const std::vector<ShapeId>& active(std::uint32_t group) const { return active_[group]; }
@@ -163,6 +169,7 @@ class State {
   std::vector<JobId> left_;
   std::vector<std::vector<Part>> spare_parts_;  // of jobs that stopped: starting one allocates nothing
   std::uint64_t changes_ = 0;
+  std::vector<JobId> queue_changes_;
   std::uint64_t waiting_ = 0;
   std::uint64_t used_gpus_ = 0;
   bool limits_ = false;

@@ -11,8 +11,14 @@ namespace comity::sched {
 
 void add_list_policies(std::vector<PolicyInfo>& list);        // fifo, fit, sjf
 void add_preemptive_policies(std::vector<PolicyInfo>& list);  // srtf, smallest_first, srsf
+void add_longest_first(std::vector<PolicyInfo>& list);
+void add_qssf(std::vector<PolicyInfo>& list);
+void add_tiresias(std::vector<PolicyInfo>& list);
 void add_sing(std::vector<PolicyInfo>& list);
 void add_easy(std::vector<PolicyInfo>& list);
 void add_conservative(std::vector<PolicyInfo>& list);
+
+// Not in the registry: what replaces policies of the registry under --compat lucid (srtf, tiresias, qssf).
+void add_lucid_compat(std::vector<PolicyInfo>& list);
 
 }  // namespace comity::sched

@@ -70,6 +70,9 @@ const std::vector<PolicyInfo>& registry() {
     std::vector<PolicyInfo> list;
     add_list_policies(list);
     add_preemptive_policies(list);
+    add_longest_first(list);
+    add_qssf(list);
+    add_tiresias(list);
     add_sing(list);
     add_easy(list);
     add_conservative(list);
@@ -84,7 +87,20 @@ Params all_params() {
   return Params(std::move(declared));
 }
 
-Result<const PolicyInfo*> find_policy(const std::string& name) {
+const std::vector<std::string>& compat_names() {
+  static const std::vector<std::string> names = {"lucid"};
+  return names;
+}
+
+Result<const PolicyInfo*> find_policy(const std::string& name, const std::string& compat) {
+  static const std::vector<PolicyInfo> replacements = [] {
+    std::vector<PolicyInfo> list;
+    add_lucid_compat(list);
+    return list;
+  }();
+  for (const PolicyInfo& info : replacements) {
+    if (!compat.empty() && info.name == name && info.compat == compat) return &info;
+  }
   std::vector<std::string> names;
   for (const PolicyInfo& info : registry()) {
     if (info.name == name) return &info;

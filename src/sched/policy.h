@@ -83,6 +83,8 @@ class Policy {
   virtual void decide(Pass& pass, std::uint32_t group) = 0;
   // The order in which eligible jobs of a shape wait.
   [[nodiscard]] virtual cluster::RankFn rank() const { return cluster::rank_by_arrival; }
+  // How long a job holds its GPUs beyond its work: simulators that tick see an end one tick late.
+  [[nodiscard]] virtual Time end_lag() const { return 0; }
 };
 
 // One pass over every group. The decisions have been applied to `state` when it returns; the world carries them out.
@@ -97,13 +99,17 @@ struct PolicyInfo {
   bool uses_estimates = false;
   std::vector<Param> params;  // named "<name>.<parameter>"
   std::unique_ptr<Policy> (*make)(const Params& params);
+  std::string compat = {};  // the simulator whose semantics it has, where it replaces the policy of the registry
 };
 
 // All policies in the order in which tables show them.
 [[nodiscard]] const std::vector<PolicyInfo>& registry();
 // The parameters of every policy at their defaults, so that --set is checked whatever is run.
 [[nodiscard]] Params all_params();
-// kUsage with the nearest name when there is none.
-[[nodiscard]] Result<const PolicyInfo*> find_policy(const std::string& name);
+// What --compat offers.
+[[nodiscard]] const std::vector<std::string>& compat_names();
+// kUsage with the nearest name when there is none. `compat`: the policy as that simulator runs it where it does so in a
+// way of its own, else that of the registry; empty: the registry's.
+[[nodiscard]] Result<const PolicyInfo*> find_policy(const std::string& name, const std::string& compat = {});
 
 }  // namespace comity::sched

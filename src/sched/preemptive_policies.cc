@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "sched/policies.h"
-#include "sched/walk.h"
+#include "sched/quota.h"
 
 namespace comity::sched {
 namespace {
@@ -41,21 +41,27 @@ class Preemptive : public Policy {
 
   void decide(Pass& pass, std::uint32_t group) override {
     if (group >= kept_.size()) kept_.resize(group + 1);
-    std::vector<Kept>& kept = kept_[group];
+    std::vector<Ranked>& kept = kept_[group];
     refresh(pass, kept);
-    choose(pass, group, kept);
-    for (const Kept& entry : losers_) pass.preempt(entry.job, cost_);
+    quota_.begin(pass.state().pool().up_gpus({.group = group, .type = Pool::kAnyType}));
+    for (const ShapeId shape : pass.state().active(group)) {
+      const ShapeClass& s = pass.state().shape(shape);
+      quota_.offer(s.queue, s.gpus);
+    }
+    quota_.choose(kept);
+    for (const Ranked& entry : quota_.losers()) pass.preempt(entry.job, cost_);
+    std::vector<Ranked>& chosen = quota_.chosen();
     std::size_t out = 0;
-    for (Kept& entry : chosen_) {
+    for (Ranked& entry : chosen) {
       if (entry.fresh) {
         if (!pass.start(entry.job)) continue;
         entry.fresh = false;
-        entry.end = pass.state().running()[pass.job(entry.job).slot].expected_end;
+        entry.mark = pass.state().running()[pass.job(entry.job).slot].expected_end;
       }
-      chosen_[out++] = entry;
+      chosen[out++] = entry;
     }
-    chosen_.resize(out);
-    kept.swap(chosen_);
+    chosen.resize(out);
+    kept.swap(chosen);
   }
 
   [[nodiscard]] cluster::RankFn rank() const override {
@@ -68,102 +74,24 @@ class Preemptive : public Policy {
   }
 
  private:
-  // A running job, or one chosen to start, in the order of the policy.
-  struct Kept {
-    std::int64_t rank;
-    Time eligible;
-    Time end;  // expected
-    std::uint32_t job;
-    std::uint32_t gpus;
-    bool fresh;
-    [[nodiscard]] bool is_before(const Kept& o) const {
-      if (rank != o.rank) return rank < o.rank;
-      return eligible != o.eligible ? eligible < o.eligible : job < o.job;
-    }
-    [[nodiscard]] bool is_after(const QueueEntry& o) const {
-      if (rank != o.rank) return rank > o.rank;
-      return eligible != o.eligible ? eligible > o.eligible : job > o.job;
-    }
-  };
-
   // Drops who no longer runs and ranks the others as of now. Order changes little between passes: insertion sort.
-  void refresh(const Pass& pass, std::vector<Kept>& kept) const {
+  // Ranked::mark is the expected end; Ranked::tie is the eligible time.
+  void refresh(const Pass& pass, std::vector<Ranked>& kept) const {
     for (const JobId gone : pass.state().left())
-      std::erase_if(kept, [&](const Kept& entry) { return entry.job == gone.value; });
+      std::erase_if(kept, [&](const Ranked& entry) { return entry.job == gone.value; });
     for (std::size_t i = 0; i < kept.size(); ++i) {
-      Kept entry = kept[i];
-      entry.rank = rank_of(order_, std::max<Time>(0, entry.end - pass.now()), entry.gpus);
+      Ranked entry = kept[i];
+      entry.rank = rank_of(order_, std::max<Time>(0, entry.mark - pass.now()), entry.gpus);
       std::size_t at = i;
-      for (; at > 0 && entry.is_before(kept[at - 1]); --at) kept[at] = kept[at - 1];
+      for (; at > 0 && before(entry, kept[at - 1]); --at) kept[at] = kept[at - 1];
       kept[at] = entry;
     }
   }
 
-  // Merges running and waiting jobs in order into chosen_ and losers_, by GPU count alone.
-  void choose(const Pass& pass, std::uint32_t group, const std::vector<Kept>& kept) {
-    chosen_.clear();
-    losers_.clear();
-    fronts_.clear();
-    std::int64_t left = pass.state().pool().up_gpus({.group = group, .type = Pool::kAnyType});
-    for (const ShapeId shape : pass.state().active(group)) {
-      const ShapeClass& s = pass.state().shape(shape);
-      if (s.gpus <= left) fronts_.push_back({&s.queue.front(), &s});
-    }
-    drop_too_wide(left);
-    std::size_t best = least_front(fronts_);
-    for (std::size_t i = 0; i < kept.size();) {
-      if (best < fronts_.size() && kept[i].is_after(*fronts_[best].entry)) {
-        take_waiting(best, left);
-        best = least_front(fronts_);
-        continue;
-      }
-      const auto gpus = static_cast<std::int64_t>(kept[i].gpus);
-      if (gpus <= left) {
-        chosen_.push_back(kept[i]);
-        left -= gpus;
-        if (static_cast<std::int64_t>(widest_) > left && drop_too_wide(left)) best = least_front(fronts_);
-      } else {
-        losers_.push_back(kept[i]);
-      }
-      ++i;
-    }
-    for (; best < fronts_.size(); best = least_front(fronts_)) take_waiting(best, left);
-  }
-
-  struct Front {
-    const QueueEntry* entry;
-    const ShapeClass* shape;
-  };
-  bool drop_too_wide(std::int64_t left) {
-    bool dropped = false;
-    widest_ = 0;
-    for (std::size_t i = 0; i < fronts_.size();) {
-      if (fronts_[i].shape->gpus <= left) {
-        widest_ = std::max(widest_, fronts_[i].shape->gpus);
-        ++i;
-        continue;
-      }
-      drop_at(fronts_, i);
-      dropped = true;
-    }
-    return dropped;
-  }
-  void take_waiting(std::size_t i, std::int64_t& left) {
-    const QueueEntry& e = *fronts_[i].entry;
-    chosen_.push_back({e.rank, e.eligible, 0, e.job, fronts_[i].shape->gpus, true});
-    left -= fronts_[i].shape->gpus;
-    fronts_[i].entry = fronts_[i].shape->queue.after(*fronts_[i].entry);
-    if (fronts_[i].entry == nullptr) drop_at(fronts_, i);
-    drop_too_wide(left);
-  }
-
   Order order_;
   Time cost_;
-  std::vector<std::vector<Kept>> kept_;  // by group: who runs, in the order of the last pass
-  std::vector<Kept> chosen_;
-  std::vector<Kept> losers_;
-  std::vector<Front> fronts_;
-  std::uint32_t widest_ = 0;  // GPUs of the widest of fronts_
+  std::vector<std::vector<Ranked>> kept_;  // by group: who runs, in the order of the last pass
+  Quota quota_;
 };
 
 Param cost_param(const std::string& policy) {

@@ -43,9 +43,11 @@ class Replay {
       : workload_(workload),
         options_(options),
         policy_(info.make(params)),
+        lag_(policy_->end_lag()),
         state_(options.cluster, options.placement, workload.trace().names, policy_->rank()) {
     world_.estimates_exact = options.estimates == Estimates::kOracle;
     result_.policy = info.name;
+    if (!info.compat.empty()) result_.parameters["compat"] = info.compat;
     for (const Param& p : info.params) result_.parameters[p.name] = params.value_text(p.name);
     reserve_large(jct_, workload.size());
     reserve_large(queue_, workload.size());
@@ -122,7 +124,7 @@ class Replay {
     event.kind = EventKind::kSubmit;
     event.at = now_;
     event.job = JobId(job);
-    event.value = estimate_of(job);
+    event.value = estimate_of(job) + lag_;
     event.request = &row.request;
     state_.apply(event);
     wanted_gpus_ += row.request.shape.total();
@@ -137,14 +139,14 @@ class Replay {
     if (it->examples.size() < 10) it->examples.push_back(workload_.id_text(job));
   }
 
-  // True work that is left, overhead charged so far included.
+  // True work that is left, overhead charged so far and the policy's lag included.
   Time left(std::uint32_t job) const {
     Time extra = 0;
     if (!overhead_.empty()) {
       const auto it = overhead_.find(job);
       if (it != overhead_.end()) extra = it->second;
     }
-    return workload_.row(job).duration + extra - state_.job(JobId(job)).executed;
+    return workload_.row(job).duration + lag_ + extra - state_.job(JobId(job)).executed;
   }
 
   void finish(Due due) {
@@ -286,6 +288,7 @@ class Replay {
   const Workload& workload_;
   const ReplayOptions& options_;
   std::unique_ptr<sched::Policy> policy_;
+  Time lag_;  // Policy::end_lag
   cluster::State state_;
   sched::World world_;
   sim::EventQueue<Due> events_;

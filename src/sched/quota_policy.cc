@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/quota_policy.h"
+
+namespace comity::sched {
+
+QuotaPolicy::Group& QuotaPolicy::group_at(std::uint32_t id) {
+  while (id >= groups_.size()) groups_.push_back(std::make_unique<Group>());
+  return *groups_[id];
+}
+
+void QuotaPolicy::decide(Pass& pass, std::uint32_t group_id) {
+  Group& group = group_at(group_id);
+  if (group_id == 0) seen_ = 0;
+  note_left(pass, group);
+  note_changes(pass.state());
+  const std::int64_t gpus = pass.state().pool().up_gpus({.group = group_id, .type = Pool::kAnyType});
+  group.changed = group.changed || gpus != group.gpus;
+  group.gpus = gpus;
+  if (pass.now() >= group.asked) group.asked = kNever;
+  if (group.changed || pass.now() >= group.wake) {
+    const Time at = allowed(pass.now());
+    if (at == pass.now()) {
+      make_pass(pass, group);
+    } else {
+      group.wake = at;
+    }
+  }
+  note_changes(pass.state());
+  ask(pass, group);
+}
+
+void QuotaPolicy::note_left(Pass& pass, Group& group) {
+  for (const JobId gone : pass.state().left()) {
+    const auto it =
+        std::find_if(group.running.begin(), group.running.end(), [&](const Ranked& r) { return r.job == gone.value; });
+    if (it == group.running.end()) continue;
+    if (pass.state().ended(gone)) job_ended(pass, group, *it);
+    group.running.erase(it);
+    group.changed = true;
+  }
+}
+
+// Who came and who went since the last look; a start in one group may bring a user of another to a limit.
+void QuotaPolicy::note_changes(const State& state) {
+  for (; seen_ < state.queue_changes().size(); ++seen_) {
+    const JobId id = state.queue_changes()[seen_];
+    if (state.ended(id)) {
+      for (const auto& group : groups_) group->changed = group->waiting.erase(id.value) || group->changed;
+      continue;
+    }
+    Group& group = group_at(state.shape(state.job(id).shape).where.group);
+    if (!state.job(id).queued) {
+      group.changed = group.waiting.erase(id.value) || group.changed;
+    } else if (!group.waiting.contains(id.value)) {
+      group.arrivals.push_back(id.value);
+      group.changed = true;
+    }
+  }
+}
+
+void QuotaPolicy::make_pass(Pass& pass, Group& group) {
+  const State& state = pass.state();
+  group.changed = false;
+  rank_all(pass, group);
+  for (const std::uint32_t job : group.arrivals) {
+    if (state.ended(JobId(job)) || !pass.job(job).queued || group.waiting.contains(job)) continue;
+    insert(pass, group, job, place_arrival(pass.job(job), job, group));
+  }
+  group.arrivals.clear();
+  quota_.begin(group.gpus);
+  group.waiting.offer(state, quota_);
+  quota_.choose(group.running);
+  std::vector<Ranked>& chosen = quota_.chosen();
+  std::vector<Ranked>& losers = quota_.losers();
+  for (const Ranked& r : losers) pass.preempt(r.job, preemption_cost(r.gpus));
+  bool moved = !losers.empty();
+  std::size_t out = 0;
+  for (const Ranked& r : chosen) {
+    // One that can't be placed, or that a start has brought to a limit, keeps its place among the waiting ones.
+    if (r.fresh && (!pass.job(r.job).queued || !pass.start(r.job))) continue;
+    if (r.fresh) group.waiting.erase(r.job);
+    moved = moved || r.fresh;
+    chosen[out++] = r;
+  }
+  chosen.resize(out);
+  settle(pass, group, chosen, losers);
+  for (Ranked& r : chosen) r.fresh = false;
+  group.running.swap(chosen);
+  group.wake = next_pass(pass, group, moved);
+}
+
+// One wake-up at a time: a later one is asked for when the earlier one has come.
+void QuotaPolicy::ask(Pass& pass, Group& group) {
+  if (group.wake == kNever || group.asked <= group.wake) return;
+  if (group.wake <= pass.now()) return;
+  pass.wake_at(group.wake);
+  group.asked = group.wake;
+}
+
+}  // namespace comity::sched

@@ -39,6 +39,7 @@ struct Job {
   Time executed = 0;            // progress before the present run
   std::uint32_t overtaken = 0;  // GPUs that started past it while it was head (rule S2: kept for its whole life)
   std::uint32_t gpus = 0;       // in all
+  std::uint32_t attributes = profile::kNoAttributes;
   JobStatus status = JobStatus::kUnknown;
   std::uint8_t blocks = 0;  // Block bits
   bool queued = false;      // stands in its shape's list
@@ -84,7 +85,13 @@ class State {
   // Jobs that stopped running (ended, preempted, requeued, cancelled) since forget_left(), so that a policy can keep
   // an order of the running jobs without looking at each of them.
   [[nodiscard]] const std::vector<JobId>& left() const { return left_; }
-  void forget_left() { left_.clear(); }
+  // Jobs that entered the list of their shape since forget_left() (submitted, preempted, released, no longer limited),
+  // so that a policy can keep lists of its own, by tenant say. It may have left the list again: ask eligible().
+  [[nodiscard]] const std::vector<JobId>& entered() const { return entered_; }
+  void forget_left() {
+    left_.clear();
+    entered_.clear();
+  }
   [[nodiscard]] std::size_t groups() const { return active_.size(); }
   // Shapes of a group with a non-empty list that the nodes that are up could hold. Order is not meaningful.
   [[nodiscard]] const std::vector<ShapeId>& active(std::uint32_t group) const { return active_[group]; }
@@ -92,6 +99,17 @@ class State {
   [[nodiscard]] std::uint64_t used_gpus() const { return used_gpus_; }
   // Jobs waiting or running: 0 when all is done.
   [[nodiscard]] std::uint64_t live() const { return waiting_ + running_.size(); }
+
+  // What the cluster file says of tenants and users, and the text of Job::tenant and Job::user.
+  [[nodiscard]] const std::vector<TenantSpec>& tenants() const { return tenant_specs_; }
+  [[nodiscard]] const std::vector<UserSpec>& users() const { return user_specs_; }
+  [[nodiscard]] const profile::NameTable& names() const { return names_; }
+  // The side table that Job::attributes points into; it must outlive the state. nullptr where a job has none.
+  void set_attributes(const std::vector<profile::Attributes>* table) { attributes_ = table; }
+  [[nodiscard]] const profile::Attributes* attributes(JobId id) const {
+    const std::uint32_t at = job(id).attributes;
+    return attributes_ == nullptr || at == profile::kNoAttributes ? nullptr : &(*attributes_)[at];
+  }
 
   // The shape of a request, made if it is new.
   [[nodiscard]] ShapeId shape_of(const profile::JobRequest& request);
@@ -149,6 +167,10 @@ class State {
   std::vector<std::vector<ShapeId>> active_;  // by group
   std::vector<Running> running_;
   std::vector<JobId> left_;
+  std::vector<JobId> entered_;
+  std::vector<TenantSpec> tenant_specs_;
+  std::vector<UserSpec> user_specs_;
+  const std::vector<profile::Attributes>* attributes_ = nullptr;
   std::uint64_t waiting_ = 0;
   std::uint64_t used_gpus_ = 0;
   bool limits_ = false;

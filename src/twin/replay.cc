@@ -38,6 +38,7 @@ class Replay {
         options_(options),
         policy_(info.make(params)),
         state_(options.cluster, options.placement, workload.trace().names, policy_->rank()) {
+    state_.set_attributes(&workload.trace().attributes);
     world_.estimates_exact = options.estimates == Estimates::kOracle;
     result_.policy = info.name;
     for (const Param& p : info.params) result_.parameters[p.name] = params.value_text(p.name);
@@ -329,6 +330,9 @@ Status refuse_impossible(const Workload& workload, const ReplayOptions& options)
 Result<RunResult> replay(const Workload& workload, const sched::PolicyInfo& policy, const Params& params,
                          const ReplayOptions& options) {
   if (auto status = cluster::Pool::check_spec(options.cluster, options.placement); !status) return fail(status.error());
+  if (policy.check != nullptr) {
+    if (auto status = policy.check(params, options.cluster); !status) return fail(status.error());
+  }
   if (options.mode == Mode::kStrict) {
     if (auto status = refuse_impossible(workload, options); !status) return fail(status.error());
   }

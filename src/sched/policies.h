@@ -14,5 +14,10 @@ void add_preemptive_policies(std::vector<PolicyInfo>& list);  // srtf, smallest_
 void add_sing(std::vector<PolicyInfo>& list);
 void add_easy(std::vector<PolicyInfo>& list);
 void add_conservative(std::vector<PolicyInfo>& list);
+void add_slurm_multifactor(std::vector<PolicyInfo>& list);
+void add_drf(std::vector<PolicyInfo>& list);
+void add_themis(std::vector<PolicyInfo>& list);
+void add_priority(std::vector<PolicyInfo>& list);
+void add_hived(std::vector<PolicyInfo>& list);
 
 }  // namespace comity::sched

@@ -83,6 +83,11 @@ const std::vector<PolicyInfo>& registry() {
     add_sing(list);
     add_easy(list);
     add_conservative(list);
+    add_slurm_multifactor(list);
+    add_drf(list);
+    // add_themis(list);
+    add_priority(list);
+    // add_hived(list);
     return list;
   }();
   return all;

@@ -85,7 +85,7 @@ const std::vector<PolicyInfo>& registry() {
     add_conservative(list);
     add_slurm_multifactor(list);
     add_drf(list);
-    // add_themis(list);
+    add_themis(list);
     add_priority(list);
     // add_hived(list);
     return list;

@@ -9,13 +9,12 @@
 // Cost of a pass: O(lists) + O(lower-class running jobs x nodes' levels) for a job that has to preempt.
 #include <algorithm>
 #include <map>
-#include <optional>
 
-#include "cluster/free_counts.h"
 #include "sched/class_map.h"
 #include "sched/owned_queues.h"
 #include "sched/owners.h"
 #include "sched/policies.h"
+#include "sched/room.h"
 
 namespace comity::sched {
 namespace {
@@ -129,10 +128,8 @@ class Priority : public Policy {
     if (!preempt_ || running_.empty() || running_.begin()->first >= of) return false;
     const State& state = pass.state();
     const ShapeClass& wanted = state.shape(pass.job(entry.job).shape);
-    const bool by_pool = state.pool().rule() == cluster::Placement::kBuddy;
     victims_.clear();
-    if (by_pool) pool_ = state.pool();
-    if (!by_pool) counts_.assign(state.pool());
+    room_.assign(state.pool());
     bool fits = false;
     for (auto it = running_.begin(); it != running_.end() && it->first < of && !fits; ++it) {
       for (auto run = it->second.rbegin(); run != it->second.rend() && !fits; ++run) {
@@ -140,8 +137,8 @@ class Priority : public Policy {
         if (!state.pool().allows(wanted.where, r.allocation.node_class)) continue;
         if (state.shape(pass.job(run->job).shape).where.group != group) continue;
         victims_.push_back({run->job, it->first});
-        release(state, r.allocation);
-        fits = room(state, wanted);
+        room_.release(r.allocation);
+        fits = room_.fits(wanted.shape, wanted.where);
       }
     }
     if (!fits) return false;
@@ -160,27 +157,12 @@ class Priority : public Policy {
   // Victims whose GPUs are not needed after all, the last ones taken first.
   void spare(const State& state, const ShapeClass& wanted) {
     for (std::size_t i = victims_.size(); i-- > 0 && victims_.size() > 1;) {
-      if (pool_) {
-        pool_ = state.pool();
-      } else {
-        counts_.assign(state.pool());
-      }
+      room_.assign(state.pool());
       for (std::size_t k = 0; k < victims_.size(); ++k) {
-        if (k != i) release(state, state.running()[state.job(JobId(victims_[k].first)).slot].allocation);
+        if (k != i) room_.release(state.running()[state.job(JobId(victims_[k].first)).slot].allocation);
       }
-      if (room(state, wanted)) victims_.erase(victims_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (room_.fits(wanted.shape, wanted.where)) victims_.erase(victims_.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    pool_.reset();
-  }
-  void release(const State& state, const Allocation& a) {
-    if (pool_) {
-      pool_->release(a);
-    } else {
-      counts_.release(state.pool(), a);
-    }
-  }
-  [[nodiscard]] bool room(const State& state, const ShapeClass& wanted) const {
-    return pool_ ? pool_->fits(wanted.shape, wanted.where) : counts_.fits(state.pool(), wanted.shape, wanted.where);
   }
 
   ClassMap classes_;
@@ -194,8 +176,7 @@ class Priority : public Policy {
   std::map<std::int64_t, std::vector<Run>> running_;             // by class, ascending start
   std::unordered_map<std::uint32_t, std::int64_t> class_;        // of running jobs
   std::vector<std::pair<std::uint32_t, std::int64_t>> victims_;  // job, class
-  std::optional<Pool> pool_;                                     // buddy placement only
-  cluster::FreeCounts counts_;
+  Room room_;
 };
 
 std::vector<Param> params() {

@@ -87,7 +87,7 @@ const std::vector<PolicyInfo>& registry() {
     add_drf(list);
     add_themis(list);
     add_priority(list);
-    // add_hived(list);
+    add_hived(list);
     return list;
   }();
   return all;

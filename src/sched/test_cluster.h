@@ -27,7 +27,8 @@ class TestCluster {
     const PolicyInfo* info = *find_policy(policy);
     Params params(info->params);
     for (const auto& [name, value] : sets) EXPECT_TRUE(params.set(name, value).has_value()) << name;
-    if (info->check != nullptr) EXPECT_TRUE(info->check(params, spec).has_value());
+    const Status checked = info->check == nullptr ? Status{} : info->check(params, spec);
+    EXPECT_TRUE(checked.has_value()) << (checked ? "" : checked.error().text());
     policy_ = info->make(params);
     state_ = std::make_unique<cluster::State>(spec, placement, names_, policy_->rank());
   }
@@ -107,11 +108,11 @@ class TestCluster {
       for (const cluster::Part& part : r.allocation.parts) {
         EXPECT_EQ(held[part.node.index()] & part.gpus, 0U) << "a GPU twice";
         EXPECT_EQ(state_->pool().free_mask(part.node) & part.gpus, 0U) << "held and free";
-        if (r.start == now_) EXPECT_TRUE(state_->pool().is_up(part.node));
+        EXPECT_TRUE(r.start != now_ || state_->pool().is_up(part.node)) << "started on a node that is down";
         held[part.node.index()] |= part.gpus;
         own += static_cast<std::uint64_t>(std::popcount(part.gpus));
       }
-      if (!r.allocation.parts.empty()) EXPECT_EQ(own, job(r.job.value).gpus);
+      EXPECT_TRUE(r.allocation.parts.empty() || own == job(r.job.value).gpus);
       used += job(r.job.value).gpus;
     }
     EXPECT_LE(used, state_->pool().capacity());

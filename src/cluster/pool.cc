@@ -113,6 +113,10 @@ bool Pool::class_fits(const Class& c, const Shape& shape) const {
   if (rule_ == Placement::kCount) return true;
   if (shape.nodes > 1) {
     if (shape.gpus > c.gpus) return false;
+    if (rule_ == Placement::kBuddy) {  // free GPUs alone don't say whether an aligned block is among them
+      Allocation scratch;
+      return place_nodes(c, shape, scratch);
+    }
     std::uint64_t nodes = 0;
     for (std::uint32_t f = next_level(c, shape.gpus); f != kNoLevel; f = next_level(c, f + 1)) {
       nodes += c.by_free[f].size();

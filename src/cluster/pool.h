@@ -89,6 +89,7 @@ class Pool {
   [[nodiscard]] bool has_small() const { return has_small_; }
   [[nodiscard]] bool class_is_small(std::uint32_t c) const { return classes_[c].small; }
   [[nodiscard]] std::uint32_t class_gpus(std::uint32_t c) const { return classes_[c].gpus; }  // a node
+  [[nodiscard]] std::uint32_t class_type(std::uint32_t c) const { return classes_[c].where.type; }
   [[nodiscard]] std::int64_t class_free(std::uint32_t c) const { return classes_[c].free; }
   [[nodiscard]] std::uint32_t class_of(NodeId node) const { return node_[node.index()].node_class; }
   // Whether `where` could use class c.

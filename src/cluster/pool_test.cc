@@ -129,6 +129,20 @@ TEST(Pool, ConsolidatedTakesFewestNodesAndLeastLeftOver) {
   }));
 }
 
+TEST(Pool, BuddyFitsWhatItPlacesOnSeveralNodes) {
+  Pool pool(uniform(2, 8), Placement::kBuddy);
+  for (std::uint32_t n = 0; n < 2; ++n) {  // GPU 1 and 5 of each: 6 free, no aligned 4
+    Allocation a;
+    a.gpus = 2;
+    a.parts.push_back({NodeId(n), 0b100010});
+    pool.allocate(a);
+  }
+  Allocation out;
+  EXPECT_FALSE(pool.place({2, 4}, {}, out));
+  EXPECT_FALSE(pool.fits({2, 4}, {}));
+  EXPECT_TRUE(pool.fits({2, 2}, {}));
+}
+
 TEST(Pool, BuddyStartsAtAMultipleOfThePowerOfTwo) {
   Pool pool(uniform(1, 8), Placement::kBuddy);
   Allocation one;

@@ -2,6 +2,7 @@
 #include "cluster/spec.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -63,6 +64,7 @@ Result<ClusterSpec> parse_nodes(const std::string& text) {
 namespace {
 
 constexpr std::int64_t kMaxGpusTotal = 1'000'000'000;
+constexpr std::size_t kMaxTenants = 4096;  // and so the depth of their tree
 
 Status add_nodes(TomlReader& reader, ClusterSpec& spec) {
   reader.require("gpus");
@@ -99,6 +101,92 @@ Status add_nodes(TomlReader& reader, ClusterSpec& spec) {
   return {};
 }
 
+// "COUNTxGPUS" or "COUNTxGPUS:TYPE".
+bool parse_cell(const std::string& text, CellSpec& out) {
+  const std::size_t x = text.find('x');
+  if (x == std::string::npos) return false;
+  const std::size_t colon = text.find(':', x);
+  const auto count = parse_int(std::string_view(text).substr(0, x));
+  const auto gpus = parse_int(std::string_view(text).substr(x + 1, colon == std::string::npos ? colon : colon - x - 1));
+  if (!count || !gpus || *count < 1 || *count > limits::kNodes || *gpus < 1 || *gpus > limits::kGpusPerNode)
+    return false;
+  out.count = static_cast<std::uint32_t>(*count);
+  out.gpus = static_cast<std::uint32_t>(*gpus);
+  if (colon != std::string::npos) out.gpu_type = text.substr(colon + 1);
+  return colon == std::string::npos || !out.gpu_type.empty();
+}
+
+Status add_tenant(TomlReader& reader, ClusterSpec& spec) {
+  reader.require("name");
+  TenantSpec tenant;
+  tenant.name = reader.text("name", "");
+  tenant.share = reader.real("share", 1, 0, 1e9);
+  tenant.max_gpus = reader.integer("max_gpus", -1, 0, kMaxGpusTotal);
+  tenant.parent = reader.text("parent", "");
+  tenant.priority = reader.integer("priority", 0, -1'000'000, 1'000'000);
+  for (const std::string& text : reader.texts("cells")) {
+    CellSpec cell;
+    if (parse_cell(text, cell)) {
+      tenant.cells.push_back(std::move(cell));
+    } else {
+      reader.refuse("cells", fmt::format("'{}' is not COUNTxGPUS or COUNTxGPUS:TYPE", printable(text)));
+    }
+  }
+  if (auto status = reader.finish(); !status) return status;
+  if (spec.tenants.size() == kMaxTenants) return fail(Code::kInput, fmt::format("more than {} tenants", kMaxTenants));
+  spec.tenants.push_back(std::move(tenant));
+  return {};
+}
+
+Status add_user(TomlReader& reader, ClusterSpec& spec) {
+  reader.require("name");
+  UserSpec user;
+  user.name = reader.text("name", "");
+  user.tenant = reader.text("tenant", "");
+  user.share = reader.real("share", 1, 0, 1e9);
+  if (auto status = reader.finish(); !status) return status;
+  spec.users.push_back(std::move(user));
+  return {};
+}
+
+// Parents exist and no tenant stands above itself. O(tenants log tenants).
+Status check_tree(const ClusterSpec& spec, const std::string& path) {
+  const auto bad = [&](const std::string& what, const std::string& field) -> Status {
+    Error error;
+    error.code = Code::kInput;
+    error.message = what;
+    error.file = path;
+    error.field = field;
+    error.hint = "name a tenant of this file once, or leave the field out for the root";
+    return fail(std::move(error));
+  };
+  std::map<std::string_view, std::size_t> index;
+  for (std::size_t i = 0; i < spec.tenants.size(); ++i) {
+    if (!index.emplace(spec.tenants[i].name, i).second)
+      return bad(fmt::format("tenant '{}' stands twice", printable(spec.tenants[i].name)), "name");
+  }
+  std::vector<std::size_t> seen(spec.tenants.size(), 0);  // the walk that met it, counted from 1
+  for (std::size_t walk = 1; walk <= spec.tenants.size(); ++walk) {
+    for (std::size_t at = walk - 1; seen[at] == 0 || seen[at] == walk;) {
+      const TenantSpec& tenant = spec.tenants[at];
+      if (seen[at] == walk)
+        return bad(fmt::format("tenant '{}' stands above itself", printable(tenant.name)), "parent");
+      seen[at] = walk;
+      if (tenant.parent.empty()) break;
+      const auto up = index.find(tenant.parent);
+      if (up == index.end())
+        return bad(fmt::format("tenant '{}': no tenant '{}'", printable(tenant.name), printable(tenant.parent)),
+                   "parent");
+      at = up->second;
+    }
+  }
+  for (const UserSpec& user : spec.users) {
+    if (!user.tenant.empty() && index.find(user.tenant) == index.end())
+      return bad(fmt::format("user '{}': no tenant '{}'", printable(user.name), printable(user.tenant)), "tenant");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ClusterSpec> parse_cluster(const std::string& text, const std::string& path) {
@@ -111,6 +199,7 @@ Result<ClusterSpec> parse_cluster(const std::string& text, const std::string& pa
   ClusterSpec spec;
   auto nodes = root.tables("nodes");
   auto tenants = root.tables("tenants");
+  auto users = root.tables("users");
   const auto limits_at = table->find("limits");
   if (limits_at != table->end()) {
     const auto* limits = std::get_if<TomlTable>(&limits_at->second.v);
@@ -128,14 +217,12 @@ Result<ClusterSpec> parse_cluster(const std::string& text, const std::string& pa
     if (auto status = add_nodes(reader, spec); !status) return fail(status.error());
   }
   for (TomlReader& reader : tenants) {
-    reader.require("name");
-    TenantSpec tenant;
-    tenant.name = reader.text("name", "");
-    tenant.share = reader.real("share", 1, 0, 1e9);
-    tenant.max_gpus = reader.integer("max_gpus", -1, 0, kMaxGpusTotal);
-    if (auto status = reader.finish(); !status) return fail(status.error());
-    spec.tenants.push_back(std::move(tenant));
+    if (auto status = add_tenant(reader, spec); !status) return fail(status.error());
   }
+  for (TomlReader& reader : users) {
+    if (auto status = add_user(reader, spec); !status) return fail(status.error());
+  }
+  if (auto status = check_tree(spec, path); !status) return fail(status.error());
   if (spec.nodes.empty()) {
     Error error;
     error.code = Code::kInput;

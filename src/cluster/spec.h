@@ -16,6 +16,13 @@
 //   name = "lab-a"
 //   share = 2
 //   max_gpus = 64         # quota; absent = none
+//   parent = "physics"    # the tenant above it in the tree of shares; absent = the root
+//   priority = 2          # of its jobs, for policies that have classes
+//   cells = ["4x8", "2x1:a100"]  # what it owns under hived: COUNTxGPUS of cells, each on one node, of a type if said
+//   [[users]]
+//   name = "ann"          # of a tenant; users that are not listed have share 1
+//   tenant = "lab-a"
+//   share = 3
 //   [limits]
 //   user_max_gpus = 32    # for every user; absent = none
 #pragma once
@@ -45,15 +52,31 @@ struct NodeSpec {
   bool small = false;  // one slot of a small pool: runs one small job at a time
 };
 
+struct CellSpec {
+  std::uint32_t count = 0;
+  std::uint32_t gpus = 0;  // of one cell
+  std::string gpu_type;    // "" = the first type of the default group
+};
+
 struct TenantSpec {
   std::string name;
   double share = 1;
   std::int64_t max_gpus = -1;  // -1 = no quota
+  std::string parent;          // "" = the root; never itself or one below it
+  std::int64_t priority = 0;
+  std::vector<CellSpec> cells;
+};
+
+struct UserSpec {
+  std::string name;
+  std::string tenant;  // "" = jobs without a tenant
+  double share = 1;
 };
 
 struct ClusterSpec {
   std::vector<NodeSpec> nodes;
   std::vector<TenantSpec> tenants;
+  std::vector<UserSpec> users;
   std::int64_t user_max_gpus = -1;
 
   [[nodiscard]] std::uint64_t gpus() const;

@@ -11,7 +11,12 @@
 namespace comity::cluster {
 
 State::State(const ClusterSpec& spec, Placement rule, const profile::NameTable& names, RankFn rank)
-    : pool_(spec, rule), names_(names), rank_(rank), active_(pool_.groups().size()) {
+    : pool_(spec, rule),
+      names_(names),
+      rank_(rank),
+      active_(pool_.groups().size()),
+      tenant_specs_(spec.tenants),
+      user_specs_(spec.users) {
   default_user_limit_ = spec.user_max_gpus;
   limits_ = default_user_limit_ >= 0;
   for (const TenantSpec& tenant : spec.tenants) {
@@ -161,6 +166,7 @@ void State::submit(const Event& event) {
   job.user = event.request->user;
   job.tenant = event.request->tenant;
   job.gpus = shapes_[job.shape]->gpus;
+  job.attributes = event.request->attributes;
   job.submit = job.eligible = event.at;
   job.estimate = event.value;
   job.status = JobStatus::kWaiting;

@@ -40,6 +40,7 @@ struct Job {
   std::uint32_t overtaken = 0;  // GPUs that started past it while it was head (rule S2: kept for its whole life)
   std::uint32_t gpus = 0;       // in all
   std::uint32_t starts = 0;     // how often it has been started
+  std::uint32_t attributes = profile::kNoAttributes;
   JobStatus status = JobStatus::kUnknown;
   std::uint8_t blocks = 0;  // Block bits
   bool queued = false;      // stands in its shape's list
@@ -104,6 +105,17 @@ class State {
   [[nodiscard]] std::uint64_t used_gpus() const { return used_gpus_; }
   // Jobs waiting or running: 0 when all is done.
   [[nodiscard]] std::uint64_t live() const { return waiting_ + running_.size(); }
+
+  // What the cluster file says of tenants and users, and the text of Job::tenant and Job::user.
+  [[nodiscard]] const std::vector<TenantSpec>& tenants() const { return tenant_specs_; }
+  [[nodiscard]] const std::vector<UserSpec>& users() const { return user_specs_; }
+  [[nodiscard]] const profile::NameTable& names() const { return names_; }
+  // The side table that Job::attributes points into; it must outlive the state. nullptr where a job has none.
+  void set_attributes(const std::vector<profile::Attributes>* table) { attributes_ = table; }
+  [[nodiscard]] const profile::Attributes* attributes(JobId id) const {
+    const std::uint32_t at = job(id).attributes;
+    return attributes_ == nullptr || at == profile::kNoAttributes ? nullptr : &(*attributes_)[at];
+  }
 
   // The shape of a request, made if it is new.
   [[nodiscard]] ShapeId shape_of(const profile::JobRequest& request);
@@ -170,6 +182,9 @@ class State {
   std::vector<std::vector<Part>> spare_parts_;  // of jobs that stopped: starting one allocates nothing
   std::uint64_t changes_ = 0;
   std::vector<JobId> queue_changes_;
+  std::vector<TenantSpec> tenant_specs_;
+  std::vector<UserSpec> user_specs_;
+  const std::vector<profile::Attributes>* attributes_ = nullptr;
   std::uint64_t waiting_ = 0;
   std::uint64_t used_gpus_ = 0;
   bool limits_ = false;

@@ -17,6 +17,11 @@ void add_tiresias(std::vector<PolicyInfo>& list);
 void add_sing(std::vector<PolicyInfo>& list);
 void add_easy(std::vector<PolicyInfo>& list);
 void add_conservative(std::vector<PolicyInfo>& list);
+void add_slurm_multifactor(std::vector<PolicyInfo>& list);
+void add_drf(std::vector<PolicyInfo>& list);
+void add_themis(std::vector<PolicyInfo>& list);
+void add_priority(std::vector<PolicyInfo>& list);
+void add_hived(std::vector<PolicyInfo>& list);
 
 // Not in the registry: what replaces policies of the registry under --compat lucid (srtf, tiresias, qssf).
 void add_lucid_compat(std::vector<PolicyInfo>& list);

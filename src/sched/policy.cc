@@ -24,6 +24,16 @@ bool Pass::start(std::uint32_t job, JobId overtook, Pool::Pools pools) {
   return true;
 }
 
+void Pass::start_at(std::uint32_t job, const Allocation& where) {
+  cluster::Event event;
+  event.kind = cluster::EventKind::kStart;
+  event.at = now_;
+  event.job = JobId(job);
+  event.allocation = &where;
+  state_.apply(event);
+  decisions_.push_back({.action = Action::kStart, .job = JobId(job), .other = {}, .value = 0, .shape = {}});
+}
+
 void Pass::preempt(std::uint32_t job, Time overhead) {
   decisions_.push_back({.action = Action::kPreempt, .job = JobId(job), .other = {}, .value = overhead, .shape = {}});
   cluster::Event event;
@@ -76,6 +86,11 @@ const std::vector<PolicyInfo>& registry() {
     add_sing(list);
     add_easy(list);
     add_conservative(list);
+    add_slurm_multifactor(list);
+    add_drf(list);
+    add_themis(list);
+    add_priority(list);
+    add_hived(list);
     return list;
   }();
   return all;

@@ -59,6 +59,8 @@ class Pass {
   // Starts a waiting eligible job where the placement rule puts it; false (and nothing changed) when it does not fit.
   // `overtook` is the head that it passes, whose account is charged.
   bool start(std::uint32_t job, JobId overtook = JobId(), Pool::Pools pools = Pool::Pools::kAny);
+  // Starts a waiting eligible job on exactly these GPUs, which must be free (checked): for policies that place.
+  void start_at(std::uint32_t job, const Allocation& where);
   // Back to waiting with its progress; `overhead` is added to what it must still run.
   void preempt(std::uint32_t job, Time overhead);
   // Ends a job before its work is done.
@@ -100,6 +102,8 @@ struct PolicyInfo {
   std::vector<Param> params;  // named "<name>.<parameter>"
   std::unique_ptr<Policy> (*make)(const Params& params);
   std::string compat = {};  // the simulator whose semantics it has, where it replaces the policy of the registry
+  // What the policy demands of a cluster, if anything: an Error before a run begins.
+  Status (*check)(const Params& params, const cluster::ClusterSpec& spec) = nullptr;
 };
 
 // All policies in the order in which tables show them.

@@ -45,6 +45,7 @@ class Replay {
         policy_(info.make(params)),
         lag_(policy_->end_lag()),
         state_(options.cluster, options.placement, workload.trace().names, policy_->rank()) {
+    state_.set_attributes(&workload.trace().attributes);
     world_.estimates_exact = options.estimates == Estimates::kOracle;
     result_.policy = info.name;
     if (!info.compat.empty()) result_.parameters["compat"] = info.compat;
@@ -338,11 +339,16 @@ Status check_run(const Workload& workload, const ReplayOptions& options) {
   return options.mode == Mode::kStrict ? refuse_impossible(workload, options) : Status();
 }
 
+Status check_policy(const sched::PolicyInfo& policy, const Params& params, const ReplayOptions& options) {
+  return policy.check == nullptr ? Status() : policy.check(params, options.cluster);
+}
+
 }  // namespace
 
 Result<RunResult> replay(const Workload& workload, const sched::PolicyInfo& policy, const Params& params,
                          const ReplayOptions& options) {
   if (auto status = check_run(workload, options); !status) return fail(status.error());
+  if (auto status = check_policy(policy, params, options); !status) return fail(status.error());
   return Replay(workload, policy, params, options).run();
 }
 
@@ -350,6 +356,9 @@ Result<std::vector<RunResult>> replay_all(const Workload& workload,
                                           const std::vector<const sched::PolicyInfo*>& policies, const Params& params,
                                           const ReplayOptions& options, std::size_t threads) {
   if (auto status = check_run(workload, options); !status) return fail(status.error());
+  for (const sched::PolicyInfo* policy : policies) {
+    if (auto status = check_policy(*policy, params, options); !status) return fail(status.error());
+  }
   std::vector<std::optional<Result<RunResult>>> slots(policies.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {

@@ -19,6 +19,9 @@ enum class EventKind : std::uint8_t {
   kStop,         // job: ended by a rule before its work was done (time limit, peak rule)
   kPreempt,      // job: back to waiting with its progress; value = overhead added to what it must still run (ns)
   kRequeue,      // job: back to waiting because its node failed; progress is lost, the place in the queue is kept
+  kCoLocate,     // job starts on the very GPUs that `partner` holds alone; their speeds from now on
+  kSpeed,        // job: its speed from now on
+  kMigrate,      // job moves to `allocation`, which may use what it holds now; value = overhead as in kPreempt
   kCancel,       // job
   kHold,         // job
   kRelease,      // job
@@ -34,6 +37,9 @@ struct Event {
   JobId job;
   NodeId node;
   JobId overtook;
+  JobId partner;
+  double speed = 1;  // of `job`: progress a second, > 0; 1 = alone on its GPUs
+  double partner_speed = 1;
   Time value = 0;
   std::uint32_t name = profile::kNoName;
   const profile::JobRequest* request = nullptr;

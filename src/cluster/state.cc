@@ -33,23 +33,25 @@ void State::apply(const Event& event) {
     case EventKind::kSubmit: return submit(event);
     case EventKind::kStart: return start(event);
     case EventKind::kEnd:
-    case EventKind::kStop: stop_running(event.job); return leave(event.job, false);
+    case EventKind::kStop: stop_running(event.job, event.at); return leave(event.job, false);
     case EventKind::kPreempt: {
       Job& job = at(event.job);
-      const Time progress = event.at - running_[job.slot].start;
-      job.executed += progress;
+      job.executed += running_[job.slot].progress(event.at);
       job.estimate += event.value;
-      stop_running(event.job);
+      stop_running(event.job, event.at);
       return back_to_queue(event.job);
     }
-    case EventKind::kRequeue: stop_running(event.job); return back_to_queue(event.job);
+    case EventKind::kRequeue: stop_running(event.job, event.at); return back_to_queue(event.job);
+    case EventKind::kCoLocate: return co_locate(event);
+    case EventKind::kSpeed: return set_speed(event.job, event.speed, event.at);
+    case EventKind::kMigrate: return migrate(event);
     case EventKind::kCancel: {
       const bool waits = at(event.job).status == JobStatus::kWaiting;
       if (waits) {
         dequeue(event.job);
         own_waiting(event.job, false);
       } else {
-        stop_running(event.job);
+        stop_running(event.job, event.at);
       }
       return leave(event.job, waits);
     }
@@ -138,7 +140,7 @@ QueueEntry State::entry(JobId id) const {
 
 Time State::remaining_estimate(JobId id, Time now) const {
   const Job& j = job(id);
-  const Time run = j.status == JobStatus::kRunning ? now - running_[j.slot].start : 0;
+  const Time run = j.status == JobStatus::kRunning ? running_[j.slot].progress(now) : 0;
   return std::max<Time>(0, j.estimate - j.executed - run);
 }
 
@@ -175,44 +177,97 @@ void State::submit(const Event& event) {
   enqueue(event.job);
 }
 
-void State::start(const Event& event) {
-  Job& job = at(event.job);
+// Takes a waiting job out of its list and gives it a place among the running ones, without GPUs so far.
+Running& State::add_running(JobId id, Time now) {
+  Job& job = at(id);
   COMITY_CHECK(job.status == JobStatus::kWaiting && job.blocks == 0);
-  dequeue(event.job);
-  own_waiting(event.job, false);
+  dequeue(id);
+  own_waiting(id, false);
   --waiting_;
-  pool_.allocate(*event.allocation);
   job.status = JobStatus::kRunning;
   job.slot = static_cast<std::uint32_t>(running_.size());
-  ++job.starts;
-  used_gpus_ += job.gpus;
+  ++job.stretches;
+  held_gpus_ += job.gpus;
   Running& run = running_.emplace_back();
-  run.job = event.job;
-  run.start = event.at;
-  run.expected_end = event.at + (job.estimate - job.executed);
-  if (!spare_parts_.empty()) {
+  run.job = id;
+  run.start = run.since = now;
+  run.expected_end = now + (job.estimate - job.executed);
+  return run;
+}
+
+void State::keep(Running& run, const Allocation& allocation) {
+  if (run.allocation.parts.capacity() == 0 && !spare_parts_.empty()) {
     run.allocation.parts = std::move(spare_parts_.back());
     spare_parts_.pop_back();
   }
-  run.allocation = *event.allocation;
-  if (event.overtook.valid()) at(event.overtook).overtaken += job.gpus;
+  run.allocation = allocation;
+}
+
+void State::start(const Event& event) {
+  Running& run = add_running(event.job, event.at);
+  keep(run, *event.allocation);
+  pool_.allocate(run.allocation);
+  used_gpus_ += at(event.job).gpus;
+  if (event.overtook.valid()) at(event.overtook).overtaken += at(event.job).gpus;
   own_running(event.job, 1);
 }
 
-void State::stop_running(JobId id) {
+void State::co_locate(const Event& event) {
+  COMITY_CHECK(at(event.partner).status == JobStatus::kRunning && at(event.partner).gpus == at(event.job).gpus);
+  Running& run = add_running(event.job, event.at);
+  Running& other = running_[at(event.partner).slot];
+  COMITY_CHECK(!other.partner.valid());
+  keep(run, other.allocation);
+  run.partner = event.partner;
+  other.partner = event.job;
+  own_running(event.job, 1);
+  set_speed(event.job, event.speed, event.at);
+  set_speed(event.partner, event.partner_speed, event.at);
+}
+
+void State::set_speed(JobId id, double speed, Time now) {
+  Job& job = at(id);
+  COMITY_CHECK(job.status == JobStatus::kRunning && speed > 0);
+  Running& run = running_[job.slot];
+  run.done = run.progress(now);
+  run.since = now;
+  run.speed = speed;
+  run.expected_end = now + time_at_speed(std::max<Time>(0, job.estimate - job.executed - run.done), speed);
+  ++job.stretches;
+}
+
+void State::migrate(const Event& event) {
+  Job& job = at(event.job);
+  Running& run = running_[job.slot];
+  COMITY_CHECK(job.status == JobStatus::kRunning && !run.partner.valid());
+  pool_.release(run.allocation);
+  keep(run, *event.allocation);
+  pool_.allocate(run.allocation);
+  job.estimate += event.value;
+  set_speed(event.job, run.speed, event.at);
+}
+
+// GPUs that are shared stay with the partner, which has them to itself from now on.
+void State::stop_running(JobId id, Time now) {
   Job& job = at(id);
   COMITY_CHECK(job.status == JobStatus::kRunning);
   left_.push_back(id);
-  Allocation& held = running_[job.slot].allocation;
-  pool_.release(held);
-  if (!held.parts.empty()) spare_parts_.push_back(std::move(held.parts));
+  Running& run = running_[job.slot];
+  if (run.partner.valid()) {
+    running_[at(run.partner).slot].partner = JobId();
+    set_speed(run.partner, 1, now);
+  } else {
+    pool_.release(run.allocation);
+    used_gpus_ -= job.gpus;
+  }
+  if (run.allocation.parts.capacity() != 0) spare_parts_.push_back(std::move(run.allocation.parts));
   if (job.slot + 1 != running_.size()) {
     running_[job.slot] = std::move(running_.back());
     at(running_[job.slot].job).slot = job.slot;
   }
   running_.pop_back();
   job.slot = kNoSlot;
-  used_gpus_ -= job.gpus;
+  held_gpus_ -= job.gpus;
   own_running(id, -1);
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -39,7 +40,7 @@ struct Job {
   Time executed = 0;            // progress before the present run
   std::uint32_t overtaken = 0;  // GPUs that started past it while it was head (rule S2: kept for its whole life)
   std::uint32_t gpus = 0;       // in all
-  std::uint32_t starts = 0;     // how often it has been started
+  std::uint32_t stretches = 0;  // times it was started or its speed or place changed
   std::uint32_t attributes = profile::kNoAttributes;
   JobStatus status = JobStatus::kUnknown;
   std::uint8_t blocks = 0;  // Block bits
@@ -49,9 +50,22 @@ struct Job {
 struct Running {
   JobId job;
   Time start = 0;
-  Time expected_end = 0;  // start + what is left of the estimate
+  Time expected_end = 0;  // now + what is left of the estimate, at the present speed
   Allocation allocation;
+  JobId partner;     // who else runs on these GPUs
+  double speed = 1;  // progress a second
+  Time since = 0;    // since when at this speed
+  Time done = 0;     // progress of this run before that
+
+  [[nodiscard]] Time progress(Time now) const {
+    const Time wall = now - since;
+    return done + (speed == 1 ? wall : static_cast<Time>(static_cast<double>(wall) * speed));
+  }
 };
+// How long `work` takes at a speed, to the next nanosecond.
+[[nodiscard]] inline Time time_at_speed(Time work, double speed) {
+  return speed == 1 ? work : static_cast<Time>(std::ceil(static_cast<double>(work) / speed));
+}
 
 // One (shape, group, type): the jobs that are interchangeable for placement.
 struct ShapeClass {
@@ -103,6 +117,8 @@ class State {
   [[nodiscard]] const QueueEntry& front(ShapeId id) const { return fronts_[id]; }
   [[nodiscard]] std::uint64_t waiting() const { return waiting_; }  // eligible or not
   [[nodiscard]] std::uint64_t used_gpus() const { return used_gpus_; }
+  // The same, counting GPUs that two jobs share twice.
+  [[nodiscard]] std::uint64_t held_gpus() const { return held_gpus_; }
   // Jobs waiting or running: 0 when all is done.
   [[nodiscard]] std::uint64_t live() const { return waiting_ + running_.size(); }
 
@@ -147,7 +163,12 @@ class State {
   [[nodiscard]] std::string why_not(const ShapeClass& s) const;
   void submit(const Event& event);
   void start(const Event& event);
-  void stop_running(JobId id);
+  void stop_running(JobId id, Time now);
+  void co_locate(const Event& event);
+  void migrate(const Event& event);
+  void set_speed(JobId id, double speed, Time now);
+  Running& add_running(JobId id, Time now);
+  void keep(Running& run, const Allocation& allocation);
   void back_to_queue(JobId id);
   void leave(JobId id, bool was_waiting);
   void enqueue(JobId id);
@@ -187,6 +208,7 @@ class State {
   const std::vector<profile::Attributes>* attributes_ = nullptr;
   std::uint64_t waiting_ = 0;
   std::uint64_t used_gpus_ = 0;
+  std::uint64_t held_gpus_ = 0;
   bool limits_ = false;
   std::int64_t default_user_limit_ = -1;
   Owners users_;

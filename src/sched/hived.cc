@@ -399,9 +399,15 @@ Status check(const Params& p, const cluster::ClusterSpec& spec) {
 }  // namespace
 
 void add_hived(std::vector<PolicyInfo>& list) {
-  list.push_back({"hived", "Tenants own cells of the cluster; opportunistic jobs use what is idle and give way.",
-                  "Zhao et al., OSDI 2020", true, false, params(),
-                  [](const Params& p) -> std::unique_ptr<Policy> { return std::make_unique<HiveD>(p); }, {}, check});
+  list.push_back({"hived",
+                  "Tenants own cells of the cluster; opportunistic jobs use what is idle and give way.",
+                  "Zhao et al., OSDI 2020",
+                  true,
+                  false,
+                  params(),
+                  [](const Params& p) -> std::unique_ptr<Policy> { return std::make_unique<HiveD>(p); },
+                  {},
+                  check});
 }
 
 }  // namespace comity::sched

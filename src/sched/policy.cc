@@ -8,6 +8,16 @@
 #include "sched/policies.h"
 
 namespace comity::sched {
+namespace {
+
+Decision make(Action action, JobId job) {
+  Decision decision;
+  decision.action = action;
+  decision.job = job;
+  return decision;
+}
+
+}  // namespace
 
 bool Pass::start(std::uint32_t job, JobId overtook, Pool::Pools pools) {
   const Job& j = state_.job(JobId(job));
@@ -20,52 +30,94 @@ bool Pass::start(std::uint32_t job, JobId overtook, Pool::Pools pools) {
   event.overtook = overtook;
   event.allocation = &scratch_;
   state_.apply(event);
-  decisions_.push_back({.action = Action::kStart, .job = JobId(job), .other = overtook, .value = 0, .shape = {}});
+  decisions_.push_back(make(Action::kStart, JobId(job)));
+  decisions_.back().other = overtook;
   return true;
+}
+
+void Pass::apply(cluster::Event event, const Decision& decision) {
+  event.at = now_;
+  event.job = decision.job;
+  decisions_.push_back(decision);
+  state_.apply(event);
 }
 
 void Pass::start_at(std::uint32_t job, const Allocation& where) {
   cluster::Event event;
   event.kind = cluster::EventKind::kStart;
-  event.at = now_;
-  event.job = JobId(job);
   event.allocation = &where;
-  state_.apply(event);
-  decisions_.push_back({.action = Action::kStart, .job = JobId(job), .other = {}, .value = 0, .shape = {}});
+  apply(event, make(Action::kStart, JobId(job)));
+}
+
+// The decision that ends a run. Whoever shares its GPUs runs faster from now on, which the world has to know.
+Decision Pass::end_run(Action action, std::uint32_t job) {
+  const cluster::Running& run = state_.running()[state_.job(JobId(job)).slot];
+  if (run.partner.valid()) decisions_.push_back(make(Action::kSpeed, run.partner));
+  Decision decision = make(action, JobId(job));
+  decision.wall = now_ - run.start;
+  decision.progress = run.progress(now_);
+  return decision;
 }
 
 void Pass::preempt(std::uint32_t job, Time overhead) {
-  decisions_.push_back({.action = Action::kPreempt, .job = JobId(job), .other = {}, .value = overhead, .shape = {}});
+  Decision decision = end_run(Action::kPreempt, job);
+  decision.value = overhead;
   cluster::Event event;
   event.kind = cluster::EventKind::kPreempt;
-  event.at = now_;
-  event.job = JobId(job);
   event.value = overhead;
-  state_.apply(event);
+  apply(event, decision);
+}
+
+void Pass::requeue(std::uint32_t job) {
+  cluster::Event event;
+  event.kind = cluster::EventKind::kRequeue;
+  apply(event, end_run(Action::kRequeue, job));
 }
 
 void Pass::stop(std::uint32_t job) {
-  const Job& j = state_.job(JobId(job));
-  const Time ran = j.executed + now_ - state_.running()[j.slot].start;
-  decisions_.push_back({.action = Action::kStop, .job = JobId(job), .other = {}, .value = ran, .shape = {}});
+  Decision decision = end_run(Action::kStop, job);
+  decision.value = state_.job(JobId(job)).executed + decision.wall;
   cluster::Event event;
   event.kind = cluster::EventKind::kStop;
-  event.at = now_;
-  event.job = JobId(job);
-  state_.apply(event);
+  apply(event, decision);
+}
+
+bool Pass::co_locate(std::uint32_t job, std::uint32_t partner, double speed, double partner_speed) {
+  if (!world_.co_locate) return false;
+  cluster::Event event;
+  event.kind = cluster::EventKind::kCoLocate;
+  event.partner = JobId(partner);
+  event.speed = speed;
+  event.partner_speed = partner_speed;
+  Decision decision = make(Action::kCoLocate, JobId(job));
+  decision.other = JobId(partner);
+  apply(event, decision);
+  return true;
+}
+
+void Pass::set_speed(std::uint32_t job, double speed) {
+  cluster::Event event;
+  event.kind = cluster::EventKind::kSpeed;
+  event.speed = speed;
+  apply(event, make(Action::kSpeed, JobId(job)));
+}
+
+bool Pass::migrate(std::uint32_t job, const Allocation& where, Time overhead) {
+  if (!world_.migrate) return false;
+  cluster::Event event;
+  event.kind = cluster::EventKind::kMigrate;
+  event.value = overhead;
+  event.allocation = &where;
+  Decision decision = make(Action::kMigrate, JobId(job));
+  decision.value = overhead;
+  apply(event, decision);
+  return true;
 }
 
 void Pass::wake_at(Time at) {
   COMITY_CHECK(at > now_);
-  decisions_.push_back({.action = Action::kWakeAt, .job = {}, .other = {}, .value = at, .shape = {}});
-}
-
-bool Pass::propose(const Decision& decision) {
-  const bool can = (decision.action == Action::kResize && world_.resize) ||
-                   (decision.action == Action::kMigrate && world_.migrate) ||
-                   (decision.action == Action::kCoLocate && world_.co_locate);
-  if (can) decisions_.push_back(decision);
-  return can;
+  decisions_.push_back(make(Action::kWakeAt, {}));
+  decisions_.back().value = at;
 }
 
 void run_pass(Policy& policy, State& state, Time now, const World& world, std::vector<Decision>& decisions) {

@@ -24,13 +24,16 @@ using cluster::ShapeClass;
 using cluster::ShapeId;
 using cluster::State;
 
-enum class Action : std::uint8_t { kStart, kStop, kPreempt, kResize, kMigrate, kCoLocate, kWakeAt };
+enum class Action : std::uint8_t { kStart, kStop, kPreempt, kRequeue, kResize, kMigrate, kCoLocate, kSpeed, kWakeAt };
 
 struct Decision {
   Action action = Action::kStart;
   JobId job;
   JobId other;           // kStart: the head that it passed; kCoLocate: whose GPUs it shares
-  Time value = 0;        // kPreempt: overhead (ns); kStop: how long it ran in all; kWakeAt: the instant
+  Time value = 0;        // kPreempt, kMigrate: overhead (ns); kStop: how long it ran in all, time at less than full
+                         // speed before this run counted by its progress; kWakeAt: the instant
+  Time wall = 0;         // kPreempt, kRequeue: how long the run that ends lasted
+  Time progress = 0;     // and what it achieved
   profile::Shape shape;  // kResize: the new shape
 };
 
@@ -63,14 +66,28 @@ class Pass {
   void start_at(std::uint32_t job, const Allocation& where);
   // Back to waiting with its progress; `overhead` is added to what it must still run.
   void preempt(std::uint32_t job, Time overhead);
+  // Back to waiting with nothing of this run kept: a run for measuring, a failed node.
+  void requeue(std::uint32_t job);
   // Ends a job before its work is done.
   void stop(std::uint32_t job);
+  // Starts a waiting eligible job on the GPUs of a running one that has as many and shares them with nobody. Each
+  // makes progress at its speed until the other leaves; who is left runs at speed 1 again. False, and nothing changed,
+  // where the world can't share GPUs.
+  bool co_locate(std::uint32_t job, std::uint32_t partner, double speed, double partner_speed);
+  // The speed of a running job from now on.
+  void set_speed(std::uint32_t job, double speed);
+  // Moves a running job that shares with nobody; `where` may use the GPUs that it holds. False, and nothing changed,
+  // where the world can't.
+  bool migrate(std::uint32_t job, const Allocation& where, Time overhead);
   // Asks for a pass at `at` (> now) even if nothing happens until then.
   void wake_at(Time at);
-  // Decisions that change a running job in place. False when the world of this pass can't carry them out.
-  bool propose(const Decision& decision);
+  // A new shape for a running job. False where the world of this pass can't do it, as is so for all so far.
+  [[nodiscard]] bool can_resize() const { return world_.resize; }
 
  private:
+  void apply(cluster::Event event, const Decision& decision);
+  [[nodiscard]] Decision end_run(Action action, std::uint32_t job);
+
   State& state_;
   Time now_;
   const World& world_;

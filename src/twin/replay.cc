@@ -32,7 +32,7 @@ __extension__ using Wide = __int128;
 // The end of a run of a job, or a wake-up (job = kWake).
 struct Due {
   std::uint32_t job;
-  std::uint32_t starts;  // Job::starts of that run: tells the end of a run that was cut short
+  std::uint32_t stretch;  // Job::stretches then: tells an end that has been put off
 };
 constexpr std::uint32_t kWake = JobId::kInvalid;
 enum Channel : std::size_t { kUsed, kWanted, kWaiting, kRunning };
@@ -46,6 +46,8 @@ class Replay {
         lag_(policy_->end_lag()),
         state_(options.cluster, options.placement, workload.trace().names, policy_->rank()) {
     state_.set_attributes(&workload.trace().attributes);
+    world_.co_locate = true;
+    world_.migrate = true;
     world_.estimates_exact = options.estimates == Estimates::kOracle;
     result_.policy = info.name;
     if (!info.compat.empty()) result_.parameters["compat"] = info.compat;
@@ -92,6 +94,7 @@ class Replay {
  private:
   void advance(Time to) {
     used_gpu_ns_ += Wide{state_.used_gpus()} * (to - now_);
+    held_gpu_ns_ += Wide{state_.held_gpus()} * (to - now_);
     now_ = to;
   }
   void note(std::uint32_t kind, std::uint32_t job) {
@@ -155,8 +158,10 @@ class Replay {
     if (job == kWake) return;
     if (state_.ended(JobId(job))) return;
     const cluster::Job& j = state_.job(JobId(job));
-    if (j.status != JobStatus::kRunning || j.starts != due.starts) return;  // that run was cut short
-    const Time ran = j.executed + now_ - state_.running()[j.slot].start;
+    if (j.status != JobStatus::kRunning || j.stretches != due.stretch) return;  // it was put off
+    const cluster::Running& run = state_.running()[j.slot];
+    const JobId partner = run.partner;
+    const Time ran = j.executed + lost(job) + now_ - run.start;
     const Time jct = now_ - j.submit;
     if (detail_ != nullptr) close_stretches(job);
     Event event;
@@ -168,6 +173,7 @@ class Replay {
     note(static_cast<std::uint32_t>(EventKind::kEnd), job);
     ++result_.finished;
     leave(job, jct, ran, false);
+    if (partner.valid()) schedule(partner);
   }
 
   void leave(std::uint32_t job, Time jct, Time ran, bool stopped) {
@@ -192,7 +198,7 @@ class Replay {
     switch (d.action) {
       case Action::kStart:
         note(static_cast<std::uint32_t>(EventKind::kStart), job);
-        events_.push(now_ + left(job), {job, state_.job(d.job).starts});
+        schedule(d.job);
         wanted_gpus_ -= state_.job(d.job).gpus;
         if (detail_ != nullptr) open_stretches(job);
         return;
@@ -200,19 +206,62 @@ class Replay {
         note(static_cast<std::uint32_t>(EventKind::kPreempt), job);
         ++result_.preemptions;
         if (d.value > 0) overhead_[job] += d.value;
+        if (d.wall != d.progress) lost_[job] += d.wall - d.progress;
         wanted_gpus_ += state_.job(d.job).gpus;
         if (detail_ == nullptr) return;
         ++detail_->jobs[job].preemptions;
         return close_stretches(job);
       case Action::kStop: return carry_out_stop(job, d.value);
       case Action::kWakeAt: events_.push(d.value, {kWake, 0}); return;
-      case Action::kResize:
-      case Action::kMigrate:
-      case Action::kCoLocate: COMITY_CHECK(false);  // Pass::propose refused them: this world has not claimed them
+      case Action::kRequeue:
+        note(static_cast<std::uint32_t>(EventKind::kRequeue), job);
+        lost_[job] += d.wall;
+        wanted_gpus_ += state_.job(d.job).gpus;
+        if (detail_ != nullptr) close_stretches(job);
+        return;
+      case Action::kCoLocate:
+        note(static_cast<std::uint32_t>(EventKind::kCoLocate), job);
+        ++result_.shared;
+        wanted_gpus_ -= state_.job(d.job).gpus;
+        if (detail_ != nullptr) open_stretches(job);
+        schedule(d.other);
+        return schedule(d.job);
+      case Action::kSpeed: return schedule(d.job);
+      case Action::kMigrate: return carry_out_migration(job, d.value);
+      case Action::kResize: COMITY_CHECK(false);  // no pass can ask for it: this world has not claimed it
     }
   }
 
+  void carry_out_migration(std::uint32_t job, Time overhead) {
+    note(static_cast<std::uint32_t>(EventKind::kMigrate), job);
+    ++result_.migrations;
+    if (overhead > 0) overhead_[job] += overhead;
+    if (detail_ != nullptr) {
+      close_stretches(job);
+      open_stretches(job);
+    }
+    schedule(JobId(job));
+  }
+
+  // When the job will end at its present speed; an end that was expected before no longer counts.
+  void schedule(JobId id) {
+    if (state_.ended(id)) return;
+    const cluster::Job& job = state_.job(id);
+    if (job.status != JobStatus::kRunning) return;
+    const cluster::Running& run = state_.running()[job.slot];
+    const Time work = std::max<Time>(0, left(id.value) - run.progress(now_));
+    events_.push(now_ + cluster::time_at_speed(work, run.speed), {id.value, job.stretches});
+  }
+
+  // Time that a job held GPUs in earlier runs, or slower stretches of them, without progress that counts.
+  [[nodiscard]] Time lost(std::uint32_t job) const {
+    if (lost_.empty()) return 0;
+    const auto it = lost_.find(job);
+    return it == lost_.end() ? 0 : it->second;
+  }
+
   void carry_out_stop(std::uint32_t job, Time ran) {
+    ran += lost(job);
     note(static_cast<std::uint32_t>(EventKind::kStop), job);
     ++result_.stopped;
     gpu_ns_by_jobs_ += Wide{workload_.row(job).request.shape.total()} * ran;
@@ -280,7 +329,7 @@ class Replay {
                       result_.submitted, result_.finished, result_.stopped, result_.rejected, result_.unfinished));
     if (result_.unfinished != 0)
       return broken(fmt::format("{} jobs never finished though nothing was left to wait for", result_.unfinished));
-    if (used_gpu_ns_ != gpu_ns_by_jobs_) return broken("GPU time in use differs from the sum over jobs");
+    if (held_gpu_ns_ != gpu_ns_by_jobs_) return broken("GPU time in use differs from the sum over jobs");
     if (state_.pool().free_gpus() != static_cast<std::int64_t>(state_.pool().capacity()))
       return broken("GPUs are not all free at the end");
     return {};
@@ -295,6 +344,7 @@ class Replay {
   sim::EventQueue<Due> events_;
   std::vector<Decision> decisions_;
   std::unordered_map<std::uint32_t, Time> overhead_;                             // charged for preemptions, by job
+  std::unordered_map<std::uint32_t, Time> lost_;                                 // see lost()
   std::unordered_map<std::uint32_t, std::pair<std::size_t, std::size_t>> open_;  // detail only: job -> its stretches
   RunResult result_;
   Detail* detail_ = nullptr;
@@ -306,6 +356,7 @@ class Replay {
   Time first_submit_ = 0;
   Time last_end_ = 0;
   Wide used_gpu_ns_ = 0;
+  Wide held_gpu_ns_ = 0;  // GPUs that two jobs share counted twice
   Wide gpu_ns_by_jobs_ = 0;
   Wide jct_sum_ = 0;
   Wide queue_sum_ = 0;

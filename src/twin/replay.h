@@ -9,7 +9,7 @@
 // makespan = last end - first submit; GPU utilisation = GPU time used / (GPUs x makespan).
 //
 // A run ends with its conservation sums: submitted = finished + stopped + rejected + unfinished, and the integral of
-// GPUs in use = the sum over jobs of GPUs x run time. A broken sum is an Error.
+// GPUs held (shared ones once for each holder) = the sum over jobs of GPUs x run time. A broken sum is an Error.
 #pragma once
 
 #include <cstdint>
@@ -102,6 +102,8 @@ struct RunResult {
   double avg_queue_s = 0, median_queue_s = 0, p99_queue_s = 0, max_queue_s = 0;
   double makespan_s = 0;
   std::uint64_t preemptions = 0;
+  std::uint64_t migrations = 0;
+  std::uint64_t shared = 0;  // jobs that were started on the GPUs of another
   double gpu_utilization = 0;
   std::uint64_t events = 0;
   double wall_s = 0;

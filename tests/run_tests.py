@@ -3,8 +3,8 @@
 """Builds the trees and runs every test; ./test calls this after it has installed the packages.
 
 Stages: release (unit tests, scenarios, command examples, the main job, its report in a browser), a real Slurm, check
-(unit tests under address and undefined), tsan, fuzz, tidy. Each prints what failed; then come the CPU seconds of each stage and,
-as the last line, the counts.
+(unit tests under address and undefined), tsan, fuzz, tidy. Each prints what failed; then come the CPU seconds of each
+stage and, as the last line, the counts.
 """
 
 import argparse

@@ -11,10 +11,12 @@ namespace {
 // One job in the three shapes: 2 nodes x 4 A100, submitted at 1000, eligible at 1100, ran 1200 to 1800 with 60 s
 // suspended, limit 30 minutes.
 constexpr const char* kJob2205 =
-    R"({"account": "lab", "allocation_nodes": 2, "array": {"job_id": 0, "task_id": null}, "association": {"user": "ann"},
+    R"({"account": "lab", "allocation_nodes": 2, "array": {"job_id": 0, "task_id": null},
+    "association": {"user": "ann"},
     "job_id": 7, "name": "train", "state": {"current": "COMPLETED", "reason": "None"},
     "steps": [{"time": {"elapsed": 540}, "tres": {"allocated": [{"type": "gres", "name": "gpu", "count": 99}]}}],
-    "time": {"elapsed": 540, "eligible": 1100, "end": 1800, "start": 1100, "submission": 1000, "suspended": 60, "limit": 30},
+    "time": {"elapsed": 540, "eligible": 1100, "end": 1800, "start": 1100, "submission": 1000,
+             "suspended": 60, "limit": 30},
     "tres": {"allocated": [{"type": "cpu", "name": null, "id": 1, "count": 8},
                            {"type": "energy", "name": null, "id": 3, "count": null},
                            {"type": "node", "name": null, "id": 4, "count": 2},
@@ -22,7 +24,8 @@ constexpr const char* kJob2205 =
              "requested": [{"type": "gres", "name": "gpu:a100", "id": 1002, "count": 8}]},
     "user": "ann"})";
 constexpr const char* kJob2302 =
-    R"({"account": "lab", "allocation_nodes": 2, "array": {"job_id": 0, "task_id": {"set": false, "infinite": false, "number": 0}},
+    R"({"account": "lab", "allocation_nodes": 2, "array": {"job_id": 0,
+    "task_id": {"set": false, "infinite": false, "number": 0}},
     "job_id": 7, "name": "train", "state": {"current": "COMPLETED", "reason": "None"}, "steps": [],
     "time": {"elapsed": 540, "eligible": 1100, "end": 1800, "start": 1200, "submission": 1000, "suspended": 60,
              "limit": {"set": true, "infinite": false, "number": 30}},
@@ -126,7 +129,7 @@ TEST(SacctJson, BadJobsHaveLineAndField) {
     ASSERT_FALSE(strict) << bad.job;
     EXPECT_EQ(strict.error().code, Code::kInput);
     EXPECT_EQ(strict.error().field, bad.field) << strict.error().text();
-    EXPECT_EQ(strict.error().line, 12) << strict.error().text();
+    EXPECT_EQ(strict.error().line, 14) << strict.error().text();
     ReadOptions options;
     options.skip_bad = true;
     const auto lenient = read_text(text, options);

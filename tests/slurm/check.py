@@ -92,7 +92,8 @@ def records(cluster, *options):
     text = cluster.run("sacct", "-a", "-X", "-n", "-P", "-S", "now-1hour", *options, "-o",
                        "JobIDRaw,State,ElapsedRaw,AllocTRES")
     rows = [line.split("|") for line in text.splitlines()]
-    return [(r[0], r[1], int(r[2]), gpus_of(r[3])) for r in rows if r[1] not in ("RUNNING", "PENDING") and gpus_of(r[3])]
+    ended = [r for r in rows if r[1] not in ("RUNNING", "PENDING")]
+    return [(r[0], r[1], int(r[2]), gpus_of(r[3])) for r in ended if gpus_of(r[3]) > 0]
 
 
 def comity(*arguments):
@@ -123,7 +124,8 @@ class Checks:
         return stats
 
     def jobs(self, name):
-        return {row["job_id"]: row for row in csv.DictReader(io.StringIO(comity("trace", "convert", self.folder / name)))}
+        text = comity("trace", "convert", self.folder / name)
+        return {row["job_id"]: row for row in csv.DictReader(io.StringIO(text))}
 
     def replays(self, name, jobs):
         for policy in ("fifo", "easy"):
@@ -160,7 +162,8 @@ def check(tally, cluster, again, folder):
     checks.replays("sacct.json", stats["jobs"])
     refused = subprocess.run([str(BINARY), "trace", "stats", str(folder / "table.txt")], capture_output=True, text=True,
                              check=False)
-    checks.same("the table for people is refused by name", (refused.returncode, "--parsable2" in refused.stderr), (3, True))
+    told = "--parsable2" in refused.stderr
+    checks.same("the table for people is refused by name", (refused.returncode, told), (3, True))
 
 
 def main():

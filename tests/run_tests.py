@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the trees and runs every test; ./test calls this after it has installed the packages.
 
-Stages: release (unit tests, scenarios, command examples, the main job, its report in a browser), check (unit tests
-under address and undefined), tsan, fuzz, tidy. Each prints what failed; then come the CPU seconds of each stage and,
-as the last line, the counts.
+Stages: release (unit tests, scenarios, command examples, the main job, its report in a browser), a real Slurm, check
+(unit tests under address and undefined), tsan, fuzz, tidy. Each prints what failed; then come the CPU seconds of each
+stage and, as the last line, the counts.
 """
 
 import argparse
@@ -251,6 +251,8 @@ class Runner:
         self.tool("tidy's own test", ["tools/tidy_test.py"])
         if args.quick:
             return
+        if (ROOT / "build" / "release" / "comity").is_file():
+            self.tool("accounting of a real Slurm", ["tests/slurm/check.py"], timeout=180)
         if self.build("check"):
             self.unit_tests("check")
         if self.build("tsan", TSAN_TARGETS):

@@ -46,6 +46,9 @@ class LineReader {
   // Up to `lines` next lines without consuming them (format detection), bounded to 64 KiB; never fails on bad data:
   // where reading fails after some bytes, those are returned and next() reports the Error.
   [[nodiscard]] Result<std::string> peek(std::size_t lines);
+  // For documents that are not read by lines: the bytes that follow, valid until the next call; empty at the end. No
+  // bound on lines and no check for NUL bytes here, and line numbers are the caller's from then on.
+  [[nodiscard]] Result<std::string_view> next_bytes();
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::uint64_t bytes_read() const { return bytes_; }

@@ -82,6 +82,20 @@ Result<LineReader::Line> LineReader::next() {
   return Line{.text = {text, length}, .number = number_, .at_end = false};
 }
 
+Result<std::string_view> LineReader::next_bytes() {
+  if (error_) return fail(*error_);
+  while (begin_ == end_ && !eof_) {
+    if (Status filled = fill(); !filled) {
+      (void)refuse(std::move(filled.error()));
+      return fail(*error_);
+    }
+  }
+  const std::string_view bytes(buffer_.data() + begin_, end_ - begin_);
+  begin_ = end_;
+  nul_ = std::string::npos;
+  return bytes;
+}
+
 Result<std::string> LineReader::peek(std::size_t lines) {
   std::size_t searched = 0;
   std::size_t found = 0;

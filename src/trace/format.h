@@ -16,10 +16,13 @@
 
 namespace comity::trace {
 
-// One line in, one record out. Not thread-safe; keeps the views of `record` valid until the next call.
+// One line (or one item of a JSON document) in, one record out. Not thread-safe; keeps the views of `record` valid
+// until the next call.
 class Decoder {
  public:
-  enum class Outcome : std::uint8_t { kRow, kNoRow, kBad };  // kNoRow: a comment
+  // kNoRow: a comment or, where `problem.message` was set, a row that is no GPU job: counted under that message in
+  // Trace::other_rows. Messages are a few fixed texts, never text from the file.
+  enum class Outcome : std::uint8_t { kRow, kNoRow, kBad };
 
   virtual ~Decoder() = default;
   // kRow: every field of `record` that the format knows was set (the others are never touched). kBad: `problem` says
@@ -27,6 +30,9 @@ class Decoder {
   virtual Outcome decode(std::string_view line, Record& record, Problem& problem) = 0;
   // GPUs that the file's own header states; 0 = nothing said. Asked after the last line.
   [[nodiscard]] virtual std::uint64_t declared_gpus() const { return 0; }
+  // True where rows of one id, user and name are the runs of one job (requeued, preempted): they are joined, see
+  // trace/runs.h. Other repeated ids stay errors.
+  [[nodiscard]] virtual bool joins_runs() const { return false; }
 };
 
 struct Opened {
@@ -46,6 +52,9 @@ struct Format {
   Result<Opened> (*open)(std::string_view first_line, const std::string& columns) = nullptr;
   // Why a file that looks much like this format isn't one; empty when there is nothing to say. May be null.
   std::string (*refusal)(std::string_view head) = nullptr;
+  // Set: the file is one JSON document, cut by base/json_items.h, and a row is an item of the array that is this member
+  // of the document ("" = of the document, which is the array). open() is then called with an empty line.
+  const char* json_items = nullptr;
 };
 
 // Every format, in the order in which ties of detect() are broken.

@@ -13,6 +13,10 @@
   X(lucid)                      \
   X(comity)                     \
   X(swf)                        \
+  X(sacct)                      \
+  X(sacct_json)                 \
+  X(philly_log)                 \
+  X(pbs)                        \
   X(columns)
 
 namespace comity::trace {

@@ -4,15 +4,18 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/json_items.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "trace/builder.h"
 #include "trace/format.h"
+#include "trace/runs.h"
 
 namespace comity::trace {
 namespace {
@@ -20,6 +23,7 @@ namespace {
 constexpr std::size_t kHeadLines = 64;
 constexpr std::size_t kSampleRows = 10'000;  // after so many, the size of the file tells how many there will be
 constexpr std::size_t kMostListed = 10;
+constexpr std::size_t kMostReasons = 64;
 
 class Reading {
  public:
@@ -28,20 +32,31 @@ class Reading {
 
   Status run() {
     if (Status status = open(); !status) return status;
-    if (Status status = read_lines(); !status) return status;
-    if (Status status = refuse_repeated_ids(); !status) return status;
+    if (Status status = format_->json_items == nullptr ? read_lines() : read_items(); !status) return status;
+    if (Status status = settle_repeated_ids(); !status) return status;
     trace_->declared_gpus = decoder_->declared_gpus();
     if (!trace_->rows.empty()) return {};
+    return refuse_empty();
+  }
+
+ private:
+  [[nodiscard]] tl::unexpected<Error> refuse_empty() const {
     if (trace_->skipped_lines > 0) {
       return refuse(line_, {}, fmt::format("no job is left: all {} lines are bad", trace_->skipped_lines),
                     fmt::format("the first is line {}: {} {}", trace_->skipped[0].line, trace_->skipped[0].field,
                                 trace_->skipped[0].reason));
     }
+    if (!trace_->other_rows.empty()) {
+      std::string reasons;
+      for (const OtherRows& rows : trace_->other_rows)
+        reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", rows.count, rows.reason);
+      return refuse(line_, {}, fmt::format("the file has rows, but no job that ran on GPUs: {}", reasons),
+                    "check that the log has GPUs and jobs that ended");
+    }
     return refuse(line_, {}, header_ ? "the file has a header but no job" : "the file has no job",
                   "check that the file is whole");
   }
 
- private:
   [[nodiscard]] tl::unexpected<Error> refuse(std::int64_t line, std::string field, std::string message,
                                              std::string hint) const {
     return fail(Error{.code = Code::kInput,
@@ -79,6 +94,7 @@ class Reading {
     const Result<std::string> head = reader_.peek(1);
     if (head && head->empty()) return refuse(1, {}, "the file is empty", "check that it is the right one");
     Result<const Format*> format = choose_format();
+    if (format && (*format)->json_items != nullptr) return open_with({}, **format);
     std::string_view first;
     while (first.empty()) {
       const Result<LineReader::Line> line = reader_.next();
@@ -88,17 +104,39 @@ class Reading {
       if (!trim(line->text).empty()) first = line->text;
     }
     if (!format) return placed(std::move(format.error()), line_);
-    trace_->format = (*format)->name;
-    Result<Opened> opened = (*format)->open(first, options_->columns);
+    return open_with(first, **format);
+  }
+
+  Status open_with(std::string_view first, const Format& format) {
+    format_ = &format;
+    trace_->format = format.name;
+    Result<Opened> opened = format.open(first, options_->columns);
     if (!opened) return placed(std::move(opened.error()), line_);
     decoder_ = std::move(opened->decoder);
     trace_->ignored_columns = std::move(opened->ignored_columns);
     header_ = opened->header;
-    return header_ ? Status() : take(first);
+    return header_ || format.json_items != nullptr ? Status() : take(first);
+  }
+
+  Status read_items() {
+    Progress progress = make_progress();
+    JsonItems items(reader_, format_->json_items);
+    for (;;) {
+      const Result<JsonItems::Item> item = items.next();
+      if (!item) return fail(item.error());
+      line_ = item->line;
+      if (item->at_end) return {};
+      if (Status status = take(item->text); !status) return status;
+      if (Status status = pause(progress); !status) return status;
+    }
+  }
+
+  Progress make_progress() const {
+    return Progress(fmt::format("reading {}", printable(reader_.name(), 40)), "jobs", 0, options_->quiet);
   }
 
   Status read_lines() {
-    Progress progress(fmt::format("reading {}", printable(reader_.name(), 40)), "jobs", 0, options_->quiet);
+    Progress progress = make_progress();
     for (;;) {
       const Result<LineReader::Line> line = reader_.next();
       if (!line) return fail(line.error());
@@ -106,22 +144,41 @@ class Reading {
       line_ = line->number;
       if (line->text.empty()) continue;
       if (Status status = take(line->text); !status) return status;
-      if (trace_->rows.size() % 4096 != 0) continue;
-      progress.update(trace_->rows.size());
-      if (interrupted()) return fail(Code::kInterrupted, fmt::format("interrupted while reading {}", reader_.name()));
+      if (Status status = pause(progress); !status) return status;
     }
+  }
+
+  Status pause(Progress& progress) {
+    if (++taken_ % 4096 != 0) return {};
+    progress.update(trace_->rows.size());
+    if (!interrupted()) return {};
+    return fail(Code::kInterrupted, fmt::format("interrupted while reading {}", reader_.name()));
   }
 
   Status take(std::string_view text) {
     bytes_ += text.size() + 1;
     const Decoder::Outcome outcome = decoder_->decode(text, record_, problem_);
-    if (outcome == Decoder::Outcome::kNoRow) return {};
+    if (outcome == Decoder::Outcome::kNoRow) {
+      if (!problem_.message.empty()) count_other(std::exchange(problem_.message, {}), 1);
+      return {};
+    }
     if (outcome == Decoder::Outcome::kBad || !builder_.add(record_, line_, problem_)) {
       if (trim(text).empty()) return {};
       return take_bad();
     }
     if (trace_->rows.size() == kSampleRows) expect();
     return {};
+  }
+
+  void count_other(std::string reason, std::uint64_t count) {
+    std::vector<OtherRows>& all = trace_->other_rows;
+    if (all.size() == kMostReasons) reason = all.back().reason;
+    const auto same = [&](const OtherRows& rows) { return rows.reason == reason; };
+    const auto it = std::find_if(all.begin(), all.end(), same);
+    if (it != all.end())
+      it->count += count;
+    else
+      all.push_back({.reason = std::move(reason), .count = count});
   }
 
   Status take_bad() {
@@ -144,9 +201,21 @@ class Reading {
     if (file_bytes_ > bytes_) builder_.expect(static_cast<std::size_t>(rows * 1.03) + 1000);
   }
 
-  Status refuse_repeated_ids() {
-    const std::vector<std::uint32_t> repeated = builder_.repeated_ids();
-    if (repeated.empty()) return {};
+  Status settle_repeated_ids() {
+    JoinedRuns runs{.joined = {}, .others = builder_.repeated_ids()};
+    if (!runs.others.empty() && decoder_->joins_runs()) runs = join_runs(*trace_, runs.others);
+    if (!runs.others.empty()) {
+      if (Status status = refuse_repeated(runs.others); !status) return status;
+    }
+    if (!runs.joined.empty()) count_other("a further run of a job, added to its first", runs.joined.size());
+    std::vector<std::uint32_t> out;
+    std::merge(runs.joined.begin(), runs.joined.end(), runs.others.begin(), runs.others.end(), std::back_inserter(out));
+    if (!out.empty()) builder_.remove(out);
+    return {};
+  }
+
+  // An error, or where bad lines are skipped: counts these rows, which the caller takes out.
+  Status refuse_repeated(const std::vector<std::uint32_t>& repeated) {
     const auto id = [&](std::uint32_t row) {
       return trace_->text_ids.empty() ? std::to_string(trace_->rows[row].id) : printable(trace_->text_ids[row]);
     };
@@ -164,7 +233,6 @@ class Reading {
               [](const SkippedLine& a, const SkippedLine& b) { return a.line < b.line; });
     if (trace_->skipped.size() > kMostListed) trace_->skipped.resize(kMostListed);
     trace_->skipped_lines = before + repeated.size();
-    builder_.remove(repeated);
     return {};
   }
 
@@ -172,11 +240,13 @@ class Reading {
   const ReadOptions* options_;
   Trace* trace_;
   Builder builder_;
+  const Format* format_ = nullptr;
   std::unique_ptr<Decoder> decoder_;
   Record record_;
   Problem problem_;
   std::int64_t line_ = 1;
   std::uint64_t bytes_ = 0;
+  std::uint64_t taken_ = 0;
   std::uint64_t file_bytes_;
   bool header_ = false;
 };

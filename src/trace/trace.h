@@ -26,6 +26,13 @@ struct SkippedLine {
   std::string reason;
 };
 
+// Rows of the file that are no job of a GPU cluster (never started, without GPU, a step of a job ...): no error, but
+// counted by reason.
+struct OtherRows {
+  std::string reason;
+  std::uint64_t count = 0;
+};
+
 struct Trace {
   std::string path;
   std::string format;  // the reader's name
@@ -35,6 +42,7 @@ struct Trace {
   std::vector<std::string> text_ids;  // by row, only where some id is not a whole number; else empty
   std::uint64_t skipped_lines = 0;
   std::vector<SkippedLine> skipped;          // the first ten
+  std::vector<OtherRows> other_rows;         // in the order in which the reasons were met
   std::uint64_t declared_gpus = 0;           // capacity that the file states (SWF MaxProcs), 0 = none
   std::vector<std::string> ignored_columns;  // columns of the file that no field of a Row holds
 

@@ -74,13 +74,13 @@ Status run_anonymise(AnonymiseArgs& args, const Globals& globals) {
   const Result<trace::Anonymised> done = trace::anonymise(*trace, *key, args.options);
   if (!done) return fail(done.error());
   if (Status status = trace::write_csv(done->trace, args.out); !status) return status;
-  const auto list = [](const std::vector<std::string>& names) {
-    return names.empty() ? std::string("nothing") : fmt::format("{}", fmt::join(names, ", "));
-  };
-  log_info(fmt::format("{} jobs written. Hashed: {}. Dropped: {}. As in the trace: sizes, times{}, {}{}.",
-                       format_count(done->trace.rows.size()), list(done->hashed), list(done->dropped),
-                       args.options.shift_time ? " (shifted)" : "", args.ids == "keep" ? "ids, " : "",
-                       list(done->kept)));
+  std::vector<std::string> same = {"sizes", args.options.shift_time ? "times (shifted)" : "times"};
+  if (args.ids == "keep") same.emplace_back("ids");
+  same.insert(same.end(), done->kept.begin(), done->kept.end());
+  std::string text = fmt::format("{} jobs written", format_count(done->trace.rows.size()));
+  if (!done->hashed.empty()) text += fmt::format("; hashed: {}", fmt::join(done->hashed, ", "));
+  if (!done->dropped.empty()) text += fmt::format("; dropped: {}", fmt::join(done->dropped, ", "));
+  log_info(fmt::format("{}; as in the trace: {}", text, fmt::join(same, ", ")));
   return {};
 }
 

@@ -16,10 +16,10 @@
 namespace comity::trace {
 
 struct MergeOptions {
-  bool align_start = false;           // each trace begins at 0 (before its offset)
-  std::vector<Time> offsets;          // added to the submits of each trace; none, or one a trace
-  std::vector<std::string> prefixes;  // "P" makes user and tenant "P/NAME"; none, or one a trace, "" = no prefix
-  bool number = false;                // jobs are numbered anew from 0, whatever their ids were
+  bool align_start = false;             // each trace begins at 0 (before its offset)
+  std::vector<Time> offsets{};          // added to the submits of each trace; none, or one a trace
+  std::vector<std::string> prefixes{};  // "P" makes user and tenant "P/NAME"; none, or one a trace, "" = no prefix
+  bool number = false;                  // jobs are numbered anew from 0, whatever their ids were
 };
 struct Merged {
   Trace trace;

@@ -5,6 +5,7 @@
 
 #include "trace/anonymise.h"
 #include "trace/reader.h"
+#include "trace/test_files.h"
 #include "trace/writer.h"
 #include "twin/replay.h"
 
@@ -72,6 +73,29 @@ TEST(Anonymised, IsReplayedAlike) {
       }
     }
   }));
+}
+
+TEST(Anonymised, APhillyWeekIsReplayedAlike) {
+  const std::string path = trace::shared_trace("philly_week_20171001.csv");
+  COMITY_NEED_TRACE(path)
+  const auto trace = trace::read_trace(path, {});
+  ASSERT_TRUE(trace);
+  const auto key = trace::Key::parse(std::string(64, '5'));
+  const auto done = trace::anonymise(*trace, *key, {});
+  ASSERT_TRUE(done);
+  ReplayOptions options;
+  options.cluster = *cluster::parse_nodes("64x8");
+  for (const char* policy : {"fifo", "sing"}) {
+    const auto run_one = [&](const trace::Trace& t) {
+      return replay(Workload(t, Ties::kId), **sched::find_policy(policy), sched::all_params(), options);
+    };
+    const auto before = run_one(*trace);
+    const auto after = run_one(done->trace);
+    ASSERT_TRUE(before && after);
+    EXPECT_EQ(after->finished, 10'650U);
+    EXPECT_EQ(after->avg_jct_s, before->avg_jct_s);
+    EXPECT_EQ(after->fingerprint, before->fingerprint);
+  }
 }
 
 }  // namespace

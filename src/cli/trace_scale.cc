@@ -41,7 +41,7 @@ Status run_scale(ScaleArgs& args, const Globals& globals) {
   if (!args.nodes.empty()) {
     const auto spec = cluster::parse_nodes(args.nodes);
     if (!spec) return fail(spec.error());
-    if (o.load == 0) return fail(Code::kUsage, "--nodes is for --load, which isn't given");
+    if (!o.load) return fail(Code::kUsage, "--nodes is for --load, which isn't given");
     o.gpus = spec->gpus();
   }
   args.read.quiet = globals.quiet;
@@ -81,7 +81,6 @@ void add_trace_scale(CLI::App& trace, Chosen& chosen) {
       ->option_text("X");
   sub->add_flag("--keep-powers", o.keep_powers, "with --size: 1, 2, 4, 8 ... become the nearest of 1, 2, 4, 8 ...");
   sub->add_option("--load", o.load, "submit times scaled so that the jobs keep this share of --nodes busy")
-      ->check(CLI::PositiveNumber)
       ->option_text("X");
   sub->add_option("--nodes", args->nodes, "the cluster that --load is of, for example 64x8")->option_text("NODESxGPUS");
   sub->add_option("--from", args->from, "only jobs submitted at this time or later: seconds, 36h, 2d, 1w")

@@ -42,10 +42,10 @@ Status check(const ScaleOptions& o) {
   if (!factor(o.time)) return wrong("--time", range);
   if (!factor(o.duration)) return wrong("--duration", range);
   if (!factor(o.size)) return wrong("--size", range);
-  if (!(o.load >= 0 && o.load <= kMostFactor)) return wrong("--load", "must be above 0 and at most 1000000");
-  if (o.load > 0 && o.time != 1)
+  if (o.load && !(*o.load > 0 && *o.load <= kMostFactor)) return wrong("--load", "must be above 0 and at most 1000000");
+  if (o.load && o.time != 1)
     return wrong("--load", "is reached by scaling submit times: it excludes --time", "leave one of them out");
-  if (o.load > 0 && o.gpus == 0) return wrong("--load", "of which cluster?", "give --nodes, for example 64x8");
+  if (o.load && o.gpus == 0) return wrong("--load", "of which cluster?", "give --nodes, for example 64x8");
   if (o.keep_powers && o.size == 1) return wrong("--keep-powers", "changes nothing without --size");
   if (!(o.sample > 0 && o.sample <= 1)) return wrong("--sample", "must be above 0 and at most 1");
   if (o.from < 0 || o.from >= o.to) return wrong("--to", "must be after --from");
@@ -142,14 +142,14 @@ Status scale_load(Trace& trace, const ScaleOptions& o, ScaleReport& report) {
   if (d.mean_gpus() <= 0)
     return fail(Code::kInput, "the jobs offer no load that could be scaled",
                 "all were submitted at one instant, or none runs for any time");
-  const double by = d.mean_gpus() / (o.load * static_cast<double>(o.gpus));
+  const double by = d.mean_gpus() / (*o.load * static_cast<double>(o.gpus));
   if (by < kLeastFactor || by > kMostFactor)
     return wrong("--load",
                  fmt::format("is out of reach: the trace offers {:.3g}", d.mean_gpus() / static_cast<double>(o.gpus)));
   if (Status status = scale_submits(trace, d.first, by, "--load"); !status) return status;
   std::size_t larger = 0;
   for (const Row& row : trace.rows) larger += row.request.shape.total() > o.gpus ? 1 : 0;
-  std::string text = fmt::format("submit times x {:.6g} for a load of {:.6g} on {} GPUs", by, o.load, o.gpus);
+  std::string text = fmt::format("submit times x {:.6g} for a load of {:.6g} on {} GPUs", by, *o.load, o.gpus);
   if (larger > 0) text += fmt::format(" (which {} jobs don't fit)", format_count(larger));
   report.changes.push_back(std::move(text));
   return {};
@@ -189,9 +189,9 @@ Result<ScaleReport> scale_trace(Trace& trace, const ScaleOptions& o) {
     status = scale_submits(trace, demand(trace).first, o.time, "--time");
     report.changes.push_back(fmt::format("submit times x {:.6g}", o.time));
   }
-  if (status && o.load > 0) status = scale_load(trace, o, report);
+  if (status && o.load) status = scale_load(trace, o, report);
   if (!status) return fail(std::move(status.error()));
-  if (o.size != 1 || o.duration != 1 || o.time != 1 || o.load > 0) {
+  if (o.size != 1 || o.duration != 1 || o.time != 1 || o.load) {
     bool any = false;
     for (Row& row : trace.rows) {
       any = any || row.wait >= 0;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ struct ScaleOptions {
   double duration = 1;
   double size = 1;
   bool keep_powers = false;
-  double load = 0;         // 0 = as `time` says
-  std::uint64_t gpus = 0;  // of the cluster that the load is of
+  std::optional<double> load{};  // else as `time` says
+  std::uint64_t gpus = 0;        // of the cluster that the load is of
   Time from = 0;
   Time to = kNever;
   double sample = 1;

@@ -161,6 +161,8 @@ TEST(Scale, NamesTheOptionThatIsWrong) {
                                                                    {{.size = 1e9}, "--size"},
                                                                    {{.keep_powers = true}, "--keep-powers"},
                                                                    {{.load = 1}, "--load"},
+                                                                   {{.load = 0, .gpus = 8}, "--load"},
+                                                                   {{.load = NAN, .gpus = 8}, "--load"},
                                                                    {{.time = 2, .load = 1, .gpus = 8}, "--load"},
                                                                    {{.from = 5, .to = 5}, "--to"},
                                                                    {{.sample = 0}, "--sample"},

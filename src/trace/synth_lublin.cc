@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/rng.h"
 
 namespace comity::trace {
@@ -265,6 +266,8 @@ Result<Trace> synth_lublin(const LublinOptions& o) {
     JobClass& next = *std::min_element(classes->begin(), classes->end(), [](const JobClass& a, const JobClass& b) {
       return a.next_arrival() < b.next_arrival();
     });
+    if (trace.rows.size() % 4096 == 0 && interrupted())
+      return fail(Code::kInterrupted, "interrupted while drawing jobs");
     if (next.next_arrival() >= to_seconds(kMaxTime))
       return fail(Code::kUsage, "so many jobs would take more than 73 years", "fewer --jobs, or a smaller aarr");
     Row row;

@@ -9,6 +9,7 @@ find_package(tomlplusplus REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_library(COMITY_ZSTD zstd REQUIRED)
+find_library(COMITY_SODIUM sodium REQUIRED)
 # COMITY_TESTS=AUTO: what only wants the program builds without the test libraries.
 if(COMITY_TESTS STREQUAL "AUTO")
   find_package(GTest QUIET)

@@ -41,6 +41,8 @@ QUARANTINE = [
     (r"Eigen/", lambda p: p.startswith("src/math/") or (p.startswith("src/learn/") and p.endswith(".cc")),
      "in src/math/ and .cc files of src/learn/ only"),
     (r"openssl/", lambda p: p.startswith(("src/wire/", "src/crypt/")), "in src/wire/ and src/crypt/ only"),
+    (r"sodium", lambda p: p == "src/trace/key.cc" or p.startswith("src/crypt/"),
+     "in src/trace/key.cc and src/crypt/ only"),
     (r"sqlite3|SQLiteCpp|pqxx", lambda p: p.startswith("src/store/"), "in src/store/ only"),
 ]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// comity trace stats | convert | formats; synth is in trace_synth.cc.
+// comity trace stats | convert | formats; the other verbs have files of their own.
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -19,26 +19,12 @@
 namespace comity::cli {
 namespace {
 
-struct ReadArgs {
+struct StatsArgs {
   std::vector<std::string> paths;
-  std::string format;
-  std::string columns;
-  bool skip_bad = false;
+  trace::ReadOptions read;
 };
 
-void add_read_options(CLI::App* sub, ReadArgs& args) {
-  sub->add_option("--format", args.format, "format of the trace, where detection is wrong; see comity trace formats")
-      ->option_text("NAME");
-  sub->add_option("--columns", args.columns, "columns of your own CSV: submit=...,duration=...,gpus=...")
-      ->option_text("FIELD=COLUMN,...");
-  sub->add_flag("--skip-bad", args.skip_bad, "count lines that can't be used and go on");
-}
-
-Result<trace::Trace> read(const std::string& path, const ReadArgs& args, const Globals& globals) {
-  trace::ReadOptions options;
-  options.format = args.format;
-  options.columns = args.columns;
-  options.skip_bad = args.skip_bad;
+Result<trace::Trace> read(const std::string& path, trace::ReadOptions options, const Globals& globals) {
   options.quiet = globals.quiet;
   return trace::read_trace(path, options);
 }
@@ -59,11 +45,11 @@ Status print_stats(const std::vector<TraceSummary>& list, const Globals& globals
   return {};
 }
 
-Status run_stats(const ReadArgs& args, const Globals& globals) {
+Status run_stats(const StatsArgs& args, const Globals& globals) {
   std::vector<TraceSummary> list;
   std::string command = "comity trace stats";
   for (const std::string& path : args.paths) {
-    const Result<trace::Trace> trace = read(path, args, globals);
+    const Result<trace::Trace> trace = read(path, args.read, globals);
     if (!trace) return fail(trace.error());
     list.push_back({.path = trace->path,
                     .format = trace->format,
@@ -74,9 +60,9 @@ Status run_stats(const ReadArgs& args, const Globals& globals) {
                     .stats = trace::trace_stats(*trace)});
     command.append(" ").append(path);
   }
-  if (!args.format.empty()) command.append(" --format ").append(args.format);
-  if (!args.columns.empty()) command.append(" --columns ").append(args.columns);
-  if (args.skip_bad) command += " --skip-bad";
+  if (!args.read.format.empty()) command.append(" --format ").append(args.read.format);
+  if (!args.read.columns.empty()) command.append(" --columns ").append(args.read.columns);
+  if (args.read.skip_bad) command += " --skip-bad";
   if (Status status = print_stats(list, globals); !status || globals.out_dir.empty()) return status;
   std::string summary;
   for (const TraceSummary& s : list) summary.append(summary.empty() ? "" : ",").append(trace_json(s));
@@ -93,16 +79,16 @@ Status run_stats(const ReadArgs& args, const Globals& globals) {
 void add_stats(CLI::App& noun, Chosen& chosen) {
   CLI::App* sub = noun.add_subcommand("stats", "what traces hold: load, sizes, run times, tenants, rhythm of the week");
   sub->footer("Example: comity trace stats philly_week.csv --out out/stats");
-  auto args = std::make_shared<ReadArgs>();
+  auto args = std::make_shared<StatsArgs>();
   sub->add_option("trace", args->paths, "trace files; - is standard input, .gz and .zst are read as they are")
       ->required();
-  add_read_options(sub, *args);
+  add_read_options(sub, args->read);
   sub->callback([args, &chosen] { chosen.run = [args](const Globals& globals) { return run_stats(*args, globals); }; });
 }
 
 void add_convert(CLI::App& noun, Chosen& chosen) {
   struct Args {
-    ReadArgs read;
+    trace::ReadOptions read;
     std::string in, out = "-", to = "csv";
   };
   CLI::App* sub = noun.add_subcommand("convert", "any readable trace as Comity CSV (nothing lost) or SWF");
@@ -143,13 +129,24 @@ Status list_formats(const Globals& globals) {
 
 }  // namespace
 
+void add_read_options(CLI::App* sub, trace::ReadOptions& options) {
+  sub->add_option("--format", options.format, "format of the trace, where detection is wrong; see comity trace formats")
+      ->option_text("NAME");
+  sub->add_option("--columns", options.columns, "columns of your own CSV: submit=...,duration=...,gpus=...")
+      ->option_text("FIELD=COLUMN,...");
+  sub->add_flag("--skip-bad", options.skip_bad, "count lines that can't be used and go on");
+}
+
 void add_trace(CLI::App& root, Chosen& chosen) {
-  CLI::App* noun = root.add_subcommand("trace", "job traces: stats, convert, synth, formats");
+  CLI::App* noun = root.add_subcommand("trace", "job traces: stats, convert, synth, scale, merge, anonymise, formats");
   noun->require_subcommand(1);
   noun->footer("Example: comity trace synth sing week.csv && comity trace stats week.csv");
   add_stats(*noun, chosen);
   add_convert(*noun, chosen);
   add_trace_synth(*noun, chosen);
+  add_trace_scale(*noun, chosen);
+  add_trace_merge(*noun, chosen);
+  add_trace_anonymise(*noun, chosen);
   CLI::App* list = noun->add_subcommand("formats", "the trace formats that can be read");
   list->footer("Example: comity trace formats");
   list->callback([&chosen] { chosen.run = list_formats; });

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// comity trace synth sing | bootstrap | steady. The seed is the root's --seed.
+// comity trace synth sing | lublin | bootstrap | steady. The seed is the root's --seed.
 #include <memory>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include "base/json.h"
+#include "base/table.h"
+#include "base/text.h"
 #include "cli/trace_verbs.h"
 #include "trace/reader.h"
 #include "trace/synth.h"
+#include "trace/synth_lublin.h"
 #include "trace/writer.h"
 
 namespace comity::cli {
@@ -49,6 +54,75 @@ void add_sing(CLI::App& synth, Chosen& chosen) {
       return trace::write_trace(*trace, args->target.to, args->target.path);
     };
   });
+}
+
+Status print_lublin_params(const Globals& globals) {
+  if (globals.output == Output::kJson || globals.output == Output::kJsonl) {
+    JsonWriter json;
+    json.begin_object().field("schema", "comity.lublin_parameters/1").key("parameters").begin_array();
+    for (const Param& p : trace::lublin_params()) {
+      json.begin_object().field("name", p.name).field("default", p.fallback).field("low", p.low).field("high", p.high);
+      json.field("doc", p.doc).end_object();
+    }
+    fmt::print("{}\n", json.end_array().end_object().text());
+    return {};
+  }
+  Table table({{"parameter", false}, {"default", true}, {"range", false}, {"meaning", false}});
+  for (const Param& p : trace::lublin_params())
+    table.add_row({{p.name}, {p.fallback}, {fmt::format("{} to {}", p.low, p.high)}, {p.doc}});
+  fmt::print("{}", globals.output == Output::kCsv ? table.csv() : table.text(globals.colour));
+  return {};
+}
+
+struct LublinArgs {
+  trace::LublinOptions options;
+  std::string which = "mixed";
+  std::vector<std::string> sets;
+  bool parameters = false;
+  Target target;
+};
+
+Status run_lublin(LublinArgs& args, const Globals& globals) {
+  if (args.parameters) return print_lublin_params(globals);
+  using trace::LublinJobs;
+  args.options.seed = globals.seed;
+  args.options.which = args.which == "mixed"         ? LublinJobs::kMixed
+                       : args.which == "batch"       ? LublinJobs::kBatch
+                       : args.which == "interactive" ? LublinJobs::kInteractive
+                                                     : LublinJobs::kAll;
+  for (const std::string& set : args.sets) {
+    const std::size_t eq = set.find('=');
+    if (eq == std::string::npos)
+      return fail(Code::kUsage, fmt::format("--set {}: no '='", printable(set)), "write --set batch.a1=6.57");
+    if (Status status = args.options.params.set(set.substr(0, eq), set.substr(eq + 1)); !status) return status;
+  }
+  const Result<trace::Trace> trace = trace::synth_lublin(args.options);
+  if (!trace) return fail(trace.error());
+  return trace::write_trace(*trace, args.target.to, args.target.path);
+}
+
+void add_lublin(CLI::App& synth, Chosen& chosen) {
+  CLI::App* sub =
+      synth.add_subcommand("lublin", "the model of Lublin and Feitelson: sizes, run times and the rhythm of the day");
+  sub->footer(
+      "Another load: pass the result through comity trace scale --load.\nExample: comity trace synth lublin "
+      "lublin.csv --jobs 5000 --gpus 256 --class all");
+  auto args = std::make_shared<LublinArgs>();
+  trace::LublinOptions& o = args->options;
+  add_target(sub, args->target);
+  sub->add_option("--jobs", o.jobs, "how many (default 10,000)")->option_text("N");
+  sub->add_option("--gpus", o.gpus, "GPUs of the machine (default 128): the sizes are stretched to it")
+      ->option_text("N");
+  sub->add_option("--class", args->which,
+                  "mixed (default): batch and interactive jobs, each with constants of their own; batch; interactive; "
+                  "all: one set of constants for all jobs")
+      ->check(CLI::IsMember({"mixed", "batch", "interactive", "all"}))
+      ->option_text("CLASS");
+  sub->add_option("--set", args->sets, "CLASS.PARAMETER=VALUE, for example batch.uprob=0.8; see --parameters")
+      ->option_text("NAME=VALUE");
+  sub->add_flag("--parameters", args->parameters, "print every parameter with its default, and stop");
+  sub->callback(
+      [args, &chosen] { chosen.run = [args](const Globals& globals) { return run_lublin(*args, globals); }; });
 }
 
 void add_bootstrap(CLI::App& synth, Chosen& chosen) {
@@ -115,10 +189,11 @@ void add_steady(CLI::App& synth, Chosen& chosen) {
 }  // namespace
 
 void add_trace_synth(CLI::App& trace, Chosen& chosen) {
-  CLI::App* synth = trace.add_subcommand("synth", "synthetic traces: sing, bootstrap, steady");
+  CLI::App* synth = trace.add_subcommand("synth", "synthetic traces: sing, lublin, bootstrap, steady");
   synth->require_subcommand(1);
   synth->footer("Example: comity trace synth sing week.csv");
   add_sing(*synth, chosen);
+  add_lublin(*synth, chosen);
   add_bootstrap(*synth, chosen);
   add_steady(*synth, chosen);
 }

@@ -2,10 +2,19 @@
 // The verbs of `comity trace` that have files of their own.
 #pragma once
 
+#include <string>
+
 #include "cli/command.h"
+#include "trace/reader.h"
 
 namespace comity::cli {
 
+// --format, --columns and --skip-bad of a verb that reads traces; `options` must outlive the parsing.
+void add_read_options(CLI::App* sub, trace::ReadOptions& options);
+
 void add_trace_synth(CLI::App& trace, Chosen& chosen);
+void add_trace_scale(CLI::App& trace, Chosen& chosen);
+void add_trace_merge(CLI::App& trace, Chosen& chosen);
+void add_trace_anonymise(CLI::App& trace, Chosen& chosen);
 
 }  // namespace comity::cli

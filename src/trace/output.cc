@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/output.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,8 +18,11 @@ Result<Output> Output::open(const std::string& path) {
     out.file_ = stdout;
     return out;
   }
-  out.temporary_ = path + ".part" + std::to_string(::getpid());
-  out.file_ = std::fopen(out.temporary_.c_str(), "we");
+  // Renaming would put a file in the place of a pipe or a device.
+  struct stat info{};
+  const bool directly = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  if (!directly) out.temporary_ = path + ".part" + std::to_string(::getpid());
+  out.file_ = std::fopen(directly ? path.c_str() : out.temporary_.c_str(), "we");
   if (out.file_ == nullptr) {
     const int code = errno;
     out.temporary_.clear();
@@ -34,9 +38,8 @@ Output::Output(Output&& other) noexcept
       temporary_(std::exchange(other.temporary_, {})) {}
 
 Output::~Output() {
-  if (temporary_.empty()) return;
-  if (file_ != nullptr) (void)std::fclose(file_);
-  (void)std::remove(temporary_.c_str());
+  if (file_ != nullptr && file_ != stdout) (void)std::fclose(file_);
+  if (!temporary_.empty()) (void)std::remove(temporary_.c_str());
 }
 
 Status Output::failed(int code) const {
@@ -59,9 +62,9 @@ Status Output::flush() {
 Status Output::finish() {
   if (Status status = flush(); !status) return status;
   if (std::fflush(file_) != 0) return failed(errno);
-  if (temporary_.empty()) return {};
+  if (file_ == stdout) return {};
   if (std::fclose(std::exchange(file_, nullptr)) != 0) return failed(errno);
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(errno);
+  if (!temporary_.empty() && std::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(errno);
   temporary_.clear();
   return {};
 }

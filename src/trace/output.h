@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text to a file or to standard output, a buffer at a time. A file is written under a temporary name beside the wanted
-// one and renamed by finish(): readers never see half of it. Without finish() nothing is left behind.
+// one and renamed by finish(): readers never see half of it. Without finish() nothing is left behind. What exists and
+// is no regular file (a pipe, a device) is written to directly.
 #pragma once
 
 #include <cstdio>
@@ -33,7 +34,7 @@ class Output {
 
   std::FILE* file_ = nullptr;
   std::string path_;
-  std::string temporary_;  // empty: standard output
+  std::string temporary_;  // empty: standard output, or written to directly
 };
 
 }  // namespace comity::trace

@@ -12,6 +12,7 @@
 #include "cli/output_folder.h"
 #include "twin/fill.h"
 #include "twin/fill_report.h"
+#include "twin/share_replay.h"
 
 namespace comity::cli {
 namespace {
@@ -22,8 +23,8 @@ struct PlacementArgs {
   std::vector<std::string> rules = {"all"};
   std::string mode = "fill";
   std::string draw = "inflate";
-  std::string scores = "exact";
-  std::string ties = "random";
+  std::string scores = "whole";
+  std::string ties = "index";
   double target = 1.3;
   std::uint32_t seeds = 10;
   double popularity = 95;
@@ -118,7 +119,14 @@ std::string run_json(const PlacementArgs& args, const Globals& globals, const st
   return json.end_array().end_object().text() + "\n";
 }
 
-void print_fill(const twin::FillSummary& summary, const Globals& globals) {
+void print_inputs(const Inputs& in) {
+  fmt::print("{}: {} pods, {:.1f} GPUs asked for; {}: {} nodes, {} GPUs ({:.3f} s to read)\n", in.pods.path,
+             format_count(in.pods.pods.size()), static_cast<double>(in.pods.gpu_milli()) / 1000, in.nodes.path,
+             format_count(in.nodes.nodes.size()), format_count(static_cast<std::uint64_t>(in.nodes.gpu_milli() / 1000)),
+             in.load_s);
+}
+
+void print_fill(const Inputs& in, const twin::FillSummary& summary, const Globals& globals) {
   if (globals.output == Output::kJson || globals.output == Output::kJsonl) {
     fmt::print("{}", twin::to_json(summary));
     return;
@@ -128,10 +136,7 @@ void print_fill(const twin::FillSummary& summary, const Globals& globals) {
     fmt::print("{}", table.csv());
     return;
   }
-  fmt::print("{}: {} pods, {:.1f} GPUs asked for; {}: {} nodes, {} GPUs ({:.3f} s to read)\n", summary.pods->path,
-             format_count(summary.pods->pods.size()), static_cast<double>(summary.pods->gpu_milli()) / 1000,
-             summary.nodes->path, format_count(summary.nodes->nodes.size()),
-             format_count(static_cast<std::uint64_t>(summary.nodes->gpu_milli() / 1000)), summary.load_s);
+  print_inputs(in);
   fmt::print("{} seeds, up to {:.0f} % of capacity; task mix of {} classes ({:.1f} % of the pods); {:.2f} s\n\n{}",
              summary.options->seeds, 100 * summary.options->target, summary.result.classes,
              100 * summary.result.mix_coverage, summary.wall_s, table.text(globals.colour));
@@ -146,7 +151,7 @@ Status run_fill(const Inputs& in, const PlacementArgs& args, const std::vector<c
   if (!result) return fail(result.error());
   const twin::FillSummary summary{&in.pods,           &in.nodes, &options,
                                   std::move(*result), in.load_s, static_cast<double>(steady_ns() - begin) * 1e-9};
-  print_fill(summary, globals);
+  print_fill(in, summary, globals);
   if (!globals.out_dir.empty()) {
     auto status = write_folder(globals.out_dir, {{"run.json", run_json(args, globals, command)},
                                                  {"summary.json", twin::to_json(summary)},
@@ -155,6 +160,38 @@ Status run_fill(const Inputs& in, const PlacementArgs& args, const std::vector<c
     if (!status) return status;
   }
   if (summary.result.partial) return fail(Code::kInterrupted, "interrupted; the results cover what had finished");
+  return {};
+}
+
+Status run_in_time(const Inputs& in, const PlacementArgs& args, const std::vector<cluster::ShareRule>& rules,
+                   const Globals& globals, const std::string& command) {
+  const twin::FillOptions fill = fill_options(args, globals);
+  const twin::ShareReplayOptions options{.rules = rules,
+                                         .seed = fill.seed,
+                                         .scores = fill.scores,
+                                         .ties = fill.ties,
+                                         .mix = fill.mix,
+                                         .threads = fill.threads,
+                                         .quiet = fill.quiet};
+  auto runs = twin::share_replay(in.pods, in.nodes, options);
+  if (!runs) return fail(runs.error());
+  const twin::ShareReplaySummary summary{&in.pods, &in.nodes, &options, std::move(*runs), in.load_s};
+  if (globals.output == Output::kJson || globals.output == Output::kJsonl) {
+    fmt::print("{}", twin::to_json(summary));
+  } else if (globals.output == Output::kCsv) {
+    fmt::print("{}", twin::to_table(summary).csv());
+  } else {
+    print_inputs(in);
+    fmt::print("\n{}", twin::to_table(summary).text(globals.colour));
+  }
+  if (!globals.out_dir.empty()) {
+    auto status = write_folder(globals.out_dir, {{"run.json", run_json(args, globals, command)},
+                                                 {"summary.json", twin::to_json(summary)},
+                                                 {"series.csv", twin::series_csv(summary)},
+                                                 {"report.html", twin::share_replay_report(summary, command)}});
+    if (!status) return status;
+  }
+  if (interrupted()) return fail(Code::kInterrupted, "interrupted; the results cover what had finished");
   return {};
 }
 
@@ -175,6 +212,7 @@ Status run_compare(const PlacementArgs& args, const Globals& globals) {
   if (!rules) return fail(rules.error());
   auto in = read_inputs(args, globals.seed);
   if (!in) return fail(in.error());
+  if (args.mode == "time") return run_in_time(*in, args, *rules, globals, command_line(args, globals));
   return run_fill(*in, args, *rules, globals, command_line(args, globals));
 }
 
@@ -197,15 +235,18 @@ void add_compare_options(CLI::App* sub, const std::shared_ptr<PlacementArgs>& ar
   sub->add_option("pods", args->pods, "pods (CSV as openb's pod list); none = made-up pods and nodes");
   sub->add_option("--cluster", args->cluster, "nodes (CSV as openb's node list)");
   sub->add_option("--rules", args->rules, "rules, separated by commas; all = every one (default)")->delimiter(',');
+  sub->add_option("--mode", args->mode,
+                  "fill: pods arrive and stay (default); time: they come and go at their own times")
+      ->check(CLI::IsMember({"fill", "time"}));
   sub->add_option("--target", args->target, "GPUs asked for in all, times capacity (default 1.3)")
       ->check(CLI::Range(0.01, 10.0));
   sub->add_option("--seeds", args->seeds, "runs of each rule (default 10)")->check(CLI::Range(1, 10'000));
   sub->add_option("--draw", args->draw, "inflate: every pod once, then draws (default); replace: draws alone")
       ->check(CLI::IsMember({"inflate", "replace"}));
-  sub->add_option("--scores", args->scores, "exact (default), or whole points of 100 as Kubernetes has them")
-      ->check(CLI::IsMember({"exact", "whole"}));
-  sub->add_option("--ties", args->ties, "among equal nodes one at random (default) or the first by index")
-      ->check(CLI::IsMember({"random", "index"}));
+  sub->add_option("--scores", args->scores, "whole points of 100, as Kubernetes has them (default), or exact")
+      ->check(CLI::IsMember({"whole", "exact"}));
+  sub->add_option("--ties", args->ties, "among equal nodes the first in the list (index, default) or one at random")
+      ->check(CLI::IsMember({"index", "random"}));
   sub->add_option("--popularity", args->popularity, "percent of the pods that the task mix covers (default 95)")
       ->check(CLI::Range(1.0, 100.0));
   sub->add_flag("--memory", args->memory, "let memory count in the fragmentation, too");

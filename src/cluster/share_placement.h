@@ -43,15 +43,15 @@ struct ShareRuleInfo {
 [[nodiscard]] const std::string& share_rule_name(ShareRule rule);
 
 // kExact compares scores as numbers. kWhole cuts them to whole points of 0 to 100 first, as Kubernetes and so the
-// artifact does (fgd by way of 100 / (1 + exp(-fall in GPUs))): many more ties.
+// artifact does (fgd by way of 100 / (1 + exp(-fall in GPUs))): many more ties, and with them the lowest node.
 enum class ShareScores { kExact, kWhole };
-// Nodes of equal score: one at random (Kubernetes), or the first.
+// Nodes of equal score: the first (the artifact, by name), or one at random (Kubernetes as it is).
 enum class ShareTies { kRandom, kIndex };
 
 struct SharePlacerOptions {
   ShareRule rule = ShareRule::kFgd;
-  ShareScores scores = ShareScores::kExact;
-  ShareTies ties = ShareTies::kRandom;
+  ShareScores scores = ShareScores::kWhole;
+  ShareTies ties = ShareTies::kIndex;
   std::uint64_t seed = 1;
   std::uint64_t stream = 0;
 };

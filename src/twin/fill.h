@@ -34,8 +34,8 @@ struct FillOptions {
   std::uint32_t seeds = 10;  // runs of each rule, with seed, seed + 1, ...
   std::uint64_t seed = 1;
   Draw draw = Draw::kInflate;
-  cluster::ShareScores scores = cluster::ShareScores::kExact;
-  cluster::ShareTies ties = cluster::ShareTies::kRandom;
+  cluster::ShareScores scores = cluster::ShareScores::kWhole;
+  cluster::ShareTies ties = cluster::ShareTies::kIndex;
   cluster::MixOptions mix;
   std::size_t threads = 1;
   bool quiet = true;  // no progress line

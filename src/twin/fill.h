@@ -36,7 +36,7 @@ struct FillOptions {
   Draw draw = Draw::kInflate;
   cluster::ShareScores scores = cluster::ShareScores::kWhole;
   cluster::ShareTies ties = cluster::ShareTies::kIndex;
-  cluster::MixOptions mix;
+  cluster::MixOptions mix{};
   std::size_t threads = 1;
   bool quiet = true;  // no progress line
 };

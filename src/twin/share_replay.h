@@ -32,7 +32,7 @@ struct ShareReplayOptions {
   std::uint64_t seed = 1;
   cluster::ShareScores scores = cluster::ShareScores::kWhole;
   cluster::ShareTies ties = cluster::ShareTies::kIndex;
-  cluster::MixOptions mix;
+  cluster::MixOptions mix{};
   std::size_t threads = 1;
   bool quiet = true;
 };

@@ -46,7 +46,7 @@ void write_rule(JsonWriter& json, const FillSummary& summary, ShareRule rule) {
   const FillResult& result = summary.result;
   const std::size_t last = points(result) - 1;
   const auto runs = runs_of(result, rule);
-  json.begin_object().field("rule", cluster::share_rule_name(rule));
+  json.begin_object().field("name", cluster::share_rule_name(rule));
   write_spread(json, "allocation", spread_at(result, rule, &FillRun::allocation, last));
   write_spread(json, "fragmentation", spread_at(result, rule, &FillRun::fragmentation, last));
   write_spread(json, "idle_lost", spread_at(result, rule, &FillRun::idle_lost, last));
@@ -54,7 +54,7 @@ void write_rule(JsonWriter& json, const FillSummary& summary, ShareRule rule) {
     write_spread(json, "allocation_at_100", spread_at(result, rule, &FillRun::allocation, 100));
     write_spread(json, "fragmentation_at_100", spread_at(result, rule, &FillRun::fragmentation, 100));
   }
-  json.field("placements_per_s", placements_per_s(runs)).key("seeds").begin_array();
+  json.key("seeds").begin_array();
   for (const FillRun* run : runs) {
     json.begin_object().field("seed", run->seed).field("arrived", run->arrived).field("placed", run->placed);
     json.field("refused", run->refused).field("allocation", run->allocation.back());

@@ -76,7 +76,7 @@ std::string to_json(const ShareReplaySummary& summary) {
   json.field("ties", o.ties == cluster::ShareTies::kRandom ? "random" : "index");
   json.key("rules").begin_array();
   for (const ShareReplayRun& run : summary.runs) {
-    json.begin_object().field("rule", cluster::share_rule_name(run.rule)).field("pods", run.pods);
+    json.begin_object().field("name", cluster::share_rule_name(run.rule)).field("pods", run.pods);
     json.field("finished", run.finished).field("rejected", run.rejected).field("waited", run.waited);
     json.field("mean_wait_s", run.mean_wait_s).field("p99_wait_s", run.p99_wait_s);
     json.field("max_wait_s", run.max_wait_s).field("makespan_s", run.makespan_s);

@@ -183,7 +183,7 @@ Table to_table(const FillSummary& summary) {
                    {format_double(kPercent * l.median, 1)},
                    {format_double(math::quantile(refused, 0.5), 0)},
                    {format_double(kPercent * math::quantile(cpu, 0.5), 1)},
-                   {format_count(static_cast<std::uint64_t>(placements_per_s(runs)))}});
+                   {format_double(placements_per_s(runs), 0)}});
   }
   return table;
 }

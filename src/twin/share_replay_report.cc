@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The results of share_replay() as a table, JSON, CSV and pictures.
+#include <string>
+
 #include <fmt/format.h>
 
 #include "base/json.h"
@@ -50,9 +52,9 @@ Table to_table(const ShareReplaySummary& summary) {
                {"wall s"}});
   for (const ShareReplayRun& run : summary.runs)
     table.add_row({{cluster::share_rule_name(run.rule)},
-                   {format_count(run.finished)},
-                   {format_count(run.rejected)},
-                   {format_count(run.waited), static_cast<double>(run.waited)},
+                   {std::to_string(run.finished)},
+                   {std::to_string(run.rejected)},
+                   {std::to_string(run.waited), static_cast<double>(run.waited)},
                    {format_double(run.mean_wait_s, 2), run.mean_wait_s},
                    {format_double(run.p99_wait_s, 2)},
                    {format_double(run.max_wait_s, 0)},

@@ -36,6 +36,7 @@ struct Chosen {
 void add_trace(CLI::App& root, Chosen& chosen);
 void add_replay(CLI::App& root, Chosen& chosen);
 void add_policy(CLI::App& root, Chosen& chosen);
+void add_placement(CLI::App& root, Chosen& chosen);
 void add_bench(CLI::App& root, Chosen& chosen);
 void add_completion(CLI::App& root, Chosen& chosen);
 

@@ -104,6 +104,7 @@ int main(int argc, char** argv) {
   add_trace(app, chosen);
   add_replay(app, chosen);
   add_policy(app, chosen);
+  add_placement(app, chosen);
   add_bench(app, chosen);
   add_version(app, chosen);
   add_completion(app, chosen);

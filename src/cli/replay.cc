@@ -91,6 +91,9 @@ Result<twin::ReplayOptions> parse_options(const ReplayArgs& args, const Globals&
   auto spec = parse_spec(args);
   if (!spec) return fail(spec.error());
   options.cluster = std::move(*spec);
+  if (options.cluster.nodes_without_gpus > 0)
+    log_info(fmt::format("{} nodes of {} have no GPU and are left out", options.cluster.nodes_without_gpus,
+                         printable(args.cluster)));
   auto placement = cluster::parse_placement(args.placement);
   if (!placement) return fail(placement.error());
   options.placement = *placement;
@@ -162,6 +165,7 @@ Status run_replay(const ReplayArgs& args, const Globals& globals, const std::str
     const std::int64_t begin = steady_ns();
     auto trace = trace::read_trace(path, read);
     if (!trace) return fail(trace.error());
+    if (Status status = trace::need_durations(*trace); !status) return status;
     twin::ReplaySummary summary;
     summary.load_s = static_cast<double>(steady_ns() - begin) * 1e-9;
     const twin::Workload workload(*trace, options->ties);

@@ -70,6 +70,8 @@ Status run_stats(const ReadArgs& args, const Globals& globals) {
                     .skipped_lines = trace->skipped_lines,
                     .skipped = trace->skipped,
                     .ignored_columns = trace->ignored_columns,
+                    .other_rows = trace->other_rows,
+                    .duration_bases = trace::duration_bases(*trace),
                     .declared_gpus = trace->declared_gpus,
                     .stats = trace::trace_stats(*trace)});
     command.append(" ").append(path);

@@ -19,7 +19,9 @@ namespace comity::trace {
 // One line in, one record out. Not thread-safe; keeps the views of `record` valid until the next call.
 class Decoder {
  public:
-  enum class Outcome : std::uint8_t { kRow, kNoRow, kBad };  // kNoRow: a comment
+  // kNoRow: a comment or, where `problem.message` was set, a row that is no GPU job: counted under that message in
+  // Trace::other_rows. Messages are a few fixed texts, never text from the file.
+  enum class Outcome : std::uint8_t { kRow, kNoRow, kBad };
 
   virtual ~Decoder() = default;
   // kRow: every field of `record` that the format knows was set (the others are never touched). kBad: `problem` says

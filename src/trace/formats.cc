@@ -13,6 +13,14 @@
   X(lucid)                      \
   X(comity)                     \
   X(swf)                        \
+  X(helios)                     \
+  X(acme)                       \
+  X(pai)                        \
+  X(openb)                      \
+  X(chronus)                    \
+  X(astraea)                    \
+  X(sia)                        \
+  X(gavel)                      \
   X(columns)
 
 namespace comity::trace {

@@ -115,13 +115,26 @@ class Reading {
   Status take(std::string_view text) {
     bytes_ += text.size() + 1;
     const Decoder::Outcome outcome = decoder_->decode(text, record_, problem_);
-    if (outcome == Decoder::Outcome::kNoRow) return {};
+    if (outcome == Decoder::Outcome::kNoRow) {
+      if (!problem_.message.empty()) count_other(std::exchange(problem_.message, {}), 1);
+      return {};
+    }
     if (outcome == Decoder::Outcome::kBad || !builder_.add(record_, line_, problem_)) {
       if (trim(text).empty()) return {};
       return take_bad();
     }
     if (trace_->rows.size() == kSampleRows) expect();
     return {};
+  }
+
+  void count_other(std::string reason, std::uint64_t count) {
+    std::vector<OtherRows>& all = trace_->other_rows;
+    const auto same = [&](const OtherRows& rows) { return rows.reason == reason; };
+    const auto it = std::find_if(all.begin(), all.end(), same);
+    if (it != all.end())
+      it->count += count;
+    else
+      all.push_back({.reason = std::move(reason), .count = count});
   }
 
   Status take_bad() {

@@ -26,19 +26,36 @@ struct SkippedLine {
   std::string reason;
 };
 
+// Rows of the file that are no GPU jobs: nothing is wrong with them, they are counted by reason and left out.
+struct OtherRows {
+  std::string reason;
+  std::uint64_t count = 0;
+};
+
 struct Trace {
   std::string path;
   std::string format;  // the reader's name
   std::vector<Row> rows;
   profile::NameTable names;
   std::vector<profile::Attributes> attributes;
-  std::vector<std::string> text_ids;  // by row, only where some id is not a whole number; else empty
+  std::vector<profile::Deadline> deadlines;  // what Attributes::deadlines counts in
+  std::vector<std::uint32_t> gpu_models;     // names; what Attributes::gpu_models counts in
+  std::vector<std::string> text_ids;         // by row, only where some id is not a whole number; else empty
   std::uint64_t skipped_lines = 0;
   std::vector<SkippedLine> skipped;          // the first ten
+  std::vector<OtherRows> other_rows;         // in the order in which the reasons came up
   std::uint64_t declared_gpus = 0;           // capacity that the file states (SWF MaxProcs), 0 = none
   std::vector<std::string> ignored_columns;  // columns of the file that no field of a Row holds
 
   [[nodiscard]] double gpu_hours() const;
 };
+
+// A copy of a row of `from`, its names, attributes and lists entered into `to`; not yet in to.rows. O(length of them).
+[[nodiscard]] Row copy_row(const Trace& from, const Row& row, Trace& to);
+
+// Jobs whose run time the file doesn't have: derived by the format's rule, or not known at all. By basis, most first.
+[[nodiscard]] std::vector<OtherRows> duration_bases(const Trace& trace);
+// kInput where the run time of some job isn't known: such a trace can be looked at and placed, not replayed.
+[[nodiscard]] Status need_durations(const Trace& trace);
 
 }  // namespace comity::trace

@@ -121,6 +121,11 @@ Status print_results(const twin::ReplaySummary& summary, const Globals& globals)
                  trace.format, summary.load_s, summary.nodes, summary.gpus, summary.placement);
       fmt::print("{}", twin::to_table(summary).text(globals.colour));
       if (trace.skipped_lines > 0) fmt::print("\n{} lines of the trace were skipped.\n", trace.skipped_lines);
+      for (const trace::OtherRows& rows : trace.other_rows)
+        fmt::print("\n{} rows of the trace are no GPU jobs: {}.\n", format_count(rows.count), rows.reason);
+      for (const trace::OtherRows& basis : trace::duration_bases(trace)) {
+        fmt::print("\n{} jobs have no run time in the file: {}.\n", format_count(basis.count), printable(basis.reason));
+      }
       return {};
     }
     case Output::kCsv: fmt::print("{}", twin::to_csv(summary)); return {};

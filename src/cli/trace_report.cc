@@ -80,10 +80,9 @@ std::string notes(const TraceSummary& s) {
   }
   for (const trace::OtherRows& rows : s.other_rows)
     out += fmt::format("{} rows are no GPU jobs and were left out: {}.\n", format_count(rows.count), rows.reason);
-  for (const trace::OtherRows& basis : s.duration_bases) {
-    out += fmt::format("The file has no run time of {} jobs; theirs is: {}.\n", format_count(basis.count),
-                       printable(basis.reason));
-  }
+  for (const trace::OtherRows& basis : s.duration_bases)
+    out +=
+        fmt::format("{} jobs have no run time in the file: {}.\n", format_count(basis.count), printable(basis.reason));
   if (s.skipped_lines > 0) out += fmt::format("{} lines were skipped; the first:\n", format_count(s.skipped_lines));
   for (const trace::SkippedLine& line : s.skipped)
     out += fmt::format("  line {}: {}{}{}\n", line.line, line.field, line.field.empty() ? "" : ": ", line.reason);

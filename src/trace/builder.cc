@@ -99,7 +99,7 @@ bool Builder::add(const Record& record, std::int64_t line, Problem& problem) {
   if (!make_shape(record, row.request.shape, problem)) return false;
   if (record.duration < 0) return refuse(problem, "duration", "is negative");
   if (record.submit < 0) return refuse(problem, "submit", "is negative");
-  const bool plain = no_attributes(record);
+  const bool plain = !record.may_have_attributes || no_attributes(record);
   if (!plain && !check_attributes(record, problem)) return false;
   if (std::max(trace_->deadlines.size(), trace_->gpu_models.size()) > kMostListed)
     return refuse(problem, {}, "more than four billion deadlines or GPU models");

@@ -16,11 +16,14 @@ namespace comity::trace {
 
 CsvDecoder::CsvDecoder(std::vector<Column> columns, char separator, bool more_fields)
     : columns_(std::move(columns)), separator_(separator), more_fields_(more_fields) {
+  has_attributes_ =
+      std::any_of(columns_.begin(), columns_.end(), [](const Column& column) { return is_attribute(column.field); });
   has_declared_ = std::any_of(columns_.begin(), columns_.end(),
                               [](const Column& column) { return column.field == Field::kDeclaredGpus; });
 }
 
 Decoder::Outcome CsvDecoder::decode(std::string_view line, Record& record, Problem& problem) {
+  record.may_have_attributes = has_attributes_;
   const Outcome outcome = decode_plain(line, record, problem);
   if (has_declared_ && outcome == Outcome::kRow)
     declared_gpus_ =

@@ -39,6 +39,7 @@ class CsvDecoder final : public Decoder {
   char separator_;
   bool more_fields_;
   bool has_declared_;
+  bool has_attributes_;
 };
 
 // What a column of a format with a header is called.

@@ -97,6 +97,7 @@ struct Record {
   std::vector<profile::Deadline> deadlines;
   std::vector<std::string_view> gpu_models;
   Id id_kind = Id::kNone;
+  bool may_have_attributes = true;  // false: no field that is_attribute() was ever set
 
   [[nodiscard]] std::string_view& name(Field f) { return names[static_cast<std::size_t>(f)]; }
   [[nodiscard]] std::string_view name(Field f) const { return names[static_cast<std::size_t>(f)]; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <iterator>
 
@@ -112,79 +113,93 @@ bool write_attribute(Field field, const profile::Attributes& a, const FieldWrite
   }
 }
 
-bool write_field(Field field, std::size_t index, const FieldWriter& to) {
+void write_field(Field field, std::size_t index, const FieldWriter& to) {
   const Trace& trace = to.trace;
   const Row& row = trace.rows[index];
   const profile::JobRequest& r = row.request;
   const bool any = r.shape.nodes == 0;  // GPUs anywhere
   switch (field) {
     case Field::kId:
-      if (trace.text_ids.empty()) return to.number(row.id);
-      if (to.out != nullptr) append_csv(*to.out, trace.text_ids[index]);
-      return true;
-    case Field::kSubmit: return to.time(row.submit);
-    case Field::kDuration: return to.time(row.duration);
-    case Field::kGpus: return to.number(static_cast<std::int64_t>(r.shape.total())) && any;
-    case Field::kNodes: return to.number(any ? -1 : std::int64_t{r.shape.nodes});
-    case Field::kGpusPerNode: return to.number(any ? -1 : std::int64_t{r.shape.gpus});
-    case Field::kUser: return to.name(r.user);
-    case Field::kTenant: return to.name(r.tenant);
-    case Field::kGroup: return to.name(r.group);
-    case Field::kGpuType: return to.name(r.gpu_type);
-    case Field::kEstimate: return to.time(r.estimate);
-    case Field::kWait: return to.time(row.wait);
-    case Field::kDeclaredGpus:
-      return index == 0 && trace.declared_gpus > 0 && to.number(static_cast<std::int64_t>(trace.declared_gpus));
-    default: return write_attribute(field, attributes_of(trace, row), to);
+      if (trace.text_ids.empty())
+        append_number(*to.out, row.id);
+      else
+        append_csv(*to.out, trace.text_ids[index]);
+      return;
+    case Field::kSubmit: return append_seconds(*to.out, row.submit);
+    case Field::kDuration: return append_seconds(*to.out, row.duration);
+    case Field::kGpus: return append_number(*to.out, static_cast<std::int64_t>(r.shape.total()));
+    case Field::kNodes: return void(to.number(any ? -1 : std::int64_t{r.shape.nodes}));
+    case Field::kGpusPerNode: return void(to.number(any ? -1 : std::int64_t{r.shape.gpus}));
+    case Field::kUser: return void(to.name(r.user));
+    case Field::kTenant: return void(to.name(r.tenant));
+    case Field::kGroup: return void(to.name(r.group));
+    case Field::kGpuType: return void(to.name(r.gpu_type));
+    case Field::kEstimate: return void(to.time(r.estimate));
+    case Field::kWait: return void(to.time(row.wait));
+    case Field::kDeclaredGpus: return void(index == 0 && to.number(static_cast<std::int64_t>(trace.declared_gpus)));
+    default: return void(write_attribute(field, attributes_of(trace, row), to));
   }
+}
+
+// Which columns that stand in the rows themselves some row needs; one pass, since there may be many rows.
+std::array<bool, static_cast<std::size_t>(Field::kIgnored)> needed_by_rows(const Trace& trace) {
+  std::array<bool, static_cast<std::size_t>(Field::kIgnored)> needed{};
+  bool gpus = trace.rows.empty();
+  bool shape = false, user = false, tenant = false, group = false, type = false, estimate = false, wait = false;
+  for (const Row& row : trace.rows) {
+    const profile::JobRequest& r = row.request;
+    gpus |= r.shape.nodes == 0;
+    shape |= r.shape.nodes != 0;
+    user |= r.user != profile::kNoName;
+    tenant |= r.tenant != profile::kNoName;
+    group |= r.group != profile::kNoName;
+    type |= r.gpu_type != profile::kNoName;
+    estimate |= r.estimate >= 0;
+    wait |= row.wait >= 0;
+  }
+  const auto set = [&](Field field, bool value) { needed[static_cast<std::size_t>(field)] = value; };
+  set(Field::kGpus, gpus);
+  set(Field::kNodes, shape);
+  set(Field::kGpusPerNode, shape);
+  set(Field::kUser, user);
+  set(Field::kTenant, tenant);
+  set(Field::kGroup, group);
+  set(Field::kGpuType, type);
+  set(Field::kEstimate, estimate);
+  set(Field::kWait, wait);
+  set(Field::kDeclaredGpus, !trace.rows.empty() && trace.declared_gpus > 0);
+  return needed;
 }
 
 }  // namespace
 
-bool CsvColumns::has(Field field) const {
-  for (std::size_t c = 0; c < kComityColumns.size(); ++c) {
-    if (wanted[c] && kComityColumns[c].field == field) return true;
-  }
-  return false;
-}
-
 CsvColumns needed_columns(const Trace& trace) {
   CsvColumns columns;
   const FieldWriter nowhere{.out = nullptr, .trace = trace};
+  const auto by_rows = needed_by_rows(trace);
   for (std::size_t c = kAlwaysWritten; c < kComityColumns.size(); ++c) {
     const Field field = kComityColumns[c].field;
-    bool wanted = field == Field::kGpus && trace.rows.empty();
-    if (is_attribute(field)) {
-      wanted = std::any_of(trace.attributes.begin(), trace.attributes.end(),
-                           [&](const profile::Attributes& a) { return write_attribute(field, a, nowhere); });
-    }
-    for (std::size_t i = 0; i < trace.rows.size() && !wanted && !is_attribute(field); ++i)
-      wanted = write_field(field, i, nowhere);
-    columns.wanted[c] = wanted;
+    columns.wanted[c] = by_rows[static_cast<std::size_t>(field)];
+    if (!is_attribute(field)) continue;
+    columns.wanted[c] = std::any_of(trace.attributes.begin(), trace.attributes.end(),
+                                    [&](const profile::Attributes& a) { return write_attribute(field, a, nowhere); });
   }
   return columns;
 }
 
 void append_csv_header(std::string& out, const CsvColumns& columns) {
-  bool first = true;
-  for (std::size_t c = 0; c < kComityColumns.size(); ++c) {
-    if (!columns.wanted[c]) continue;
-    out.append(first ? "" : ",").append(kComityColumns[c].title);
-    first = false;
+  for (std::uint64_t left = columns.wanted.to_ullong(); left != 0; left &= left - 1) {
+    out += kComityColumns[static_cast<std::size_t>(std::countr_zero(left))].title;
+    out += (left & (left - 1)) == 0 ? '\n' : ',';
   }
-  out += '\n';
 }
 
 void append_csv_row(std::string& out, const CsvColumns& columns, const Trace& trace, std::size_t row) {
   const FieldWriter to{.out = &out, .trace = trace};
-  bool first = true;
-  for (std::size_t c = 0; c < kComityColumns.size(); ++c) {
-    if (!columns.wanted[c]) continue;
-    if (!first) out += ',';
-    first = false;
-    static_cast<void>(write_field(kComityColumns[c].field, row, to));
+  for (std::uint64_t left = columns.wanted.to_ullong(); left != 0; left &= left - 1) {
+    write_field(kComityColumns[static_cast<std::size_t>(std::countr_zero(left))].field, row, to);
+    out += (left & (left - 1)) == 0 ? '\n' : ',';
   }
-  out += '\n';
 }
 
 Status write_csv(const Trace& trace, const std::string& path) {

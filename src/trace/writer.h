@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "trace/record.h"
 #include "trace/trace.h"
 
 namespace comity::trace {
@@ -18,7 +17,6 @@ namespace comity::trace {
 // The columns of Comity CSV that are written, by their place in comity_columns.h: those that some job of a trace needs.
 struct CsvColumns {
   std::bitset<64> wanted{0b1111};  // job_id, submit_s, duration_s, gpus
-  [[nodiscard]] bool has(Field field) const;
 };
 [[nodiscard]] CsvColumns needed_columns(const Trace& trace);
 void append_csv_header(std::string& out, const CsvColumns& columns);

@@ -91,6 +91,9 @@ Result<twin::ReplayOptions> parse_options(const ReplayArgs& args, const Globals&
   auto spec = parse_spec(args);
   if (!spec) return fail(spec.error());
   options.cluster = std::move(*spec);
+  if (options.cluster.nodes_without_gpus > 0)
+    log_info(fmt::format("{} nodes of {} have no GPU and are left out", options.cluster.nodes_without_gpus,
+                         printable(args.cluster)));
   auto placement = cluster::parse_placement(args.placement);
   if (!placement) return fail(placement.error());
   options.placement = *placement;
@@ -118,6 +121,11 @@ Status print_results(const twin::ReplaySummary& summary, const Globals& globals)
                  trace.format, summary.load_s, summary.nodes, summary.gpus, summary.placement);
       fmt::print("{}", twin::to_table(summary).text(globals.colour));
       if (trace.skipped_lines > 0) fmt::print("\n{} lines of the trace were skipped.\n", trace.skipped_lines);
+      for (const trace::OtherRows& rows : trace.other_rows)
+        fmt::print("\n{} rows of the trace are no GPU jobs: {}.\n", format_count(rows.count), rows.reason);
+      for (const trace::OtherRows& basis : trace::duration_bases(trace)) {
+        fmt::print("\n{} jobs have no run time in the file: {}.\n", format_count(basis.count), printable(basis.reason));
+      }
       return {};
     }
     case Output::kCsv: fmt::print("{}", twin::to_csv(summary)); return {};
@@ -162,6 +170,7 @@ Status run_replay(const ReplayArgs& args, const Globals& globals, const std::str
     const std::int64_t begin = steady_ns();
     auto trace = trace::read_trace(path, read);
     if (!trace) return fail(trace.error());
+    if (Status status = trace::need_durations(*trace); !status) return status;
     twin::ReplaySummary summary;
     summary.load_s = static_cast<double>(steady_ns() - begin) * 1e-9;
     const twin::Workload workload(*trace, options->ties);

@@ -56,6 +56,8 @@ Status run_stats(const StatsArgs& args, const Globals& globals) {
                     .skipped_lines = trace->skipped_lines,
                     .skipped = trace->skipped,
                     .ignored_columns = trace->ignored_columns,
+                    .other_rows = trace->other_rows,
+                    .duration_bases = trace::duration_bases(*trace),
                     .declared_gpus = trace->declared_gpus,
                     .stats = trace::trace_stats(*trace)});
     command.append(" ").append(path);
@@ -107,6 +109,8 @@ void add_convert(CLI::App& noun, Chosen& chosen) {
       if (Status status = trace::write_trace(*trace, args->to, args->out); !status) return status;
       log_info(fmt::format("{} jobs of {} ({}) written, {} lines skipped", format_count(trace->rows.size()),
                            trace->path, trace->format, format_count(trace->skipped_lines)));
+      for (const trace::OtherRows& rows : trace->other_rows)
+        log_info(fmt::format("{} rows are no GPU jobs and were left out: {}", format_count(rows.count), rows.reason));
       return {};
     };
   });

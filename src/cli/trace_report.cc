@@ -38,6 +38,13 @@ void put_histogram(JsonWriter& json, const math::Histogram& h) {
   json.end_array().field("below", h.below).end_object();
 }
 
+void put(JsonWriter& json, const char* key, const char* name, const std::vector<trace::OtherRows>& counts) {
+  json.key(key).begin_array();
+  for (const trace::OtherRows& rows : counts)
+    json.begin_object().field(name, rows.reason).field("count", rows.count).end_object();
+  json.end_array();
+}
+
 void put_skipped(JsonWriter& json, const TraceSummary& s) {
   json.key("skipped").begin_array();
   for (const trace::SkippedLine& line : s.skipped)
@@ -45,6 +52,8 @@ void put_skipped(JsonWriter& json, const TraceSummary& s) {
   json.end_array().key("ignored_columns").begin_array();
   for (const std::string& column : s.ignored_columns) json.string(column);
   json.end_array();
+  put(json, "other_rows", "reason", s.other_rows);
+  put(json, "duration_basis", "basis", s.duration_bases);
 }
 
 // The most used of a list, the rest in one line.
@@ -69,6 +78,11 @@ std::string notes(const TraceSummary& s) {
     for (const std::string& column : s.ignored_columns) out.append(" ").append(printable(column, 40));
     out += ".\n";
   }
+  for (const trace::OtherRows& rows : s.other_rows)
+    out += fmt::format("{} rows are no GPU jobs and were left out: {}.\n", format_count(rows.count), rows.reason);
+  for (const trace::OtherRows& basis : s.duration_bases)
+    out +=
+        fmt::format("{} jobs have no run time in the file: {}.\n", format_count(basis.count), printable(basis.reason));
   if (s.skipped_lines > 0) out += fmt::format("{} lines were skipped; the first:\n", format_count(s.skipped_lines));
   for (const trace::SkippedLine& line : s.skipped)
     out += fmt::format("  line {}: {}{}{}\n", line.line, line.field, line.field.empty() ? "" : ": ", line.reason);

@@ -17,6 +17,8 @@ struct TraceSummary {
   std::uint64_t skipped_lines = 0;
   std::vector<trace::SkippedLine> skipped;
   std::vector<std::string> ignored_columns;
+  std::vector<trace::OtherRows> other_rows;
+  std::vector<trace::OtherRows> duration_bases;
   std::uint64_t declared_gpus = 0;
   trace::TraceStats stats;
 };

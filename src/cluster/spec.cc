@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "base/toml.h"
+#include "cluster/spec_csv.h"
 
 namespace comity::cluster {
 
@@ -238,6 +239,7 @@ Result<ClusterSpec> parse_cluster(const std::string& text, const std::string& pa
 Result<ClusterSpec> read_cluster(const std::string& path) {
   auto text = read_document(path);
   if (!text) return fail(text.error());
+  if (is_node_list(*text)) return parse_node_list(*text, path);
   return parse_cluster(*text, path);
 }
 

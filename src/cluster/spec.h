@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cluster is made of: nodes in resource groups, tenants and limits. Read from "56x8" or from a TOML file with
-// schema = "comity.cluster/1":
+// What a cluster is made of: nodes in resource groups, tenants and limits. Read from "56x8", from a node list
+// (cluster/spec_csv.h) or from a TOML file with schema = "comity.cluster/1":
 //
 //   schema = "comity.cluster/1"
 //   [[nodes]]
@@ -78,6 +78,7 @@ struct ClusterSpec {
   std::vector<TenantSpec> tenants;
   std::vector<UserSpec> users;
   std::int64_t user_max_gpus = -1;
+  std::uint64_t nodes_without_gpus = 0;  // of a node list, left out of `nodes`
 
   [[nodiscard]] std::uint64_t gpus() const;
 };

@@ -5,6 +5,7 @@
 // the attributes that few jobs have live in a side table.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -61,15 +62,53 @@ class NameTable {
   std::vector<const std::string*> names_;  // keys of index_, whose nodes do not move
 };
 
-// Attributes that only some traces and policies know. kNoName = not given.
+// When a job should be done, and what that is worth. A strict deadline that is missed makes the job worthless; soft
+// ones come in rising order with falling values (Chronus, SoCC'21, section 3).
+struct Deadline {
+  Time after = 0;    // submission, ns
+  double value = 0;  // in the trace's own unit
+  bool strict = true;
+  friend bool operator==(const Deadline&, const Deadline&) = default;
+};
+
+// Consecutive entries of a vector that many jobs share.
+struct List {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  friend bool operator==(const List&, const List&) = default;
+};
+
+// Attributes that only some traces and policies know. kNoName, -1 and an empty list = not given. What is counted (CPUs,
+// memory) is of the whole job.
 struct Attributes {
   std::uint32_t name = kNoName;
   std::uint32_t model = kNoName;
   std::uint32_t dataset = kNoName;
+  std::uint32_t job_class = kNoName;  // "slo", "best_effort", "guaranteed", "opportunistic" or the trace's own word
+  std::uint32_t status = kNoName;     // how it ended, as the log words it
+  std::uint32_t command = kNoName;    // command line
+  std::uint32_t directory = kNoName;  // where the command runs
+  std::uint32_t duration_basis = kNoName;  // how the run time is known where the log has none, see trace/record.h
+  List deadlines;                          // in Trace::deadlines
+  List gpu_models;                         // in Trace::gpu_models; the GPU types it may run on (or ran on)
   std::int64_t batch_size = -1;
-  std::int64_t iterations = -1;
-  double gpu_utilization = -1;  // percent
-  double memory_mb = -1;
+  std::int64_t iterations = -1;      // steps in all
+  std::int64_t cpu_milli = -1;       // thousandths of a CPU
+  double gpu_utilization = -1;       // percent
+  double memory_mb = -1;             // of a GPU, 2^20 bytes
+  double memory_utilization = -1;    // of the GPU's memory bandwidth, percent
+  double host_memory_mb = -1;        // main memory, 2^20 bytes
+  double speed = -1;                 // samples a second, alone on its GPUs
+  double priority = -1;              // weight
+  std::int16_t gpu_milli = -1;       // share of each of its GPUs in thousandths, 1 to 1000
+  std::int8_t mixed_precision = -1;  // 0 or 1
+  std::int8_t share = -1;            // 1: willing to share its GPUs with another job, 0: not
+  friend bool operator==(const Attributes&, const Attributes&) = default;
 };
+
+// Every member of Attributes that is an index into the NameTable.
+inline constexpr std::array<std::uint32_t Attributes::*, 8> kAttributeNames = {
+    &Attributes::name,   &Attributes::model,   &Attributes::dataset,   &Attributes::job_class,
+    &Attributes::status, &Attributes::command, &Attributes::directory, &Attributes::duration_basis};
 
 }  // namespace comity::profile

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kFirstRows = 1024;
 constexpr std::size_t kGrowth = 4;
 constexpr std::size_t kMostExpected = std::size_t{1} << 26;
+constexpr std::size_t kMostListed = 0xffff'0000;  // entries of lists are counted in 32 bits
 
 bool refuse(Problem& problem, std::string field, std::string message) {
   problem = {.field = std::move(field), .message = std::move(message)};
@@ -45,9 +46,25 @@ bool make_shape(const Record& r, profile::Shape& shape, Problem& problem) {
   return true;
 }
 
-bool same(const profile::Attributes& a, const profile::Attributes& b) {
-  return a.name == b.name && a.model == b.model && a.dataset == b.dataset && a.batch_size == b.batch_size &&
-         a.iterations == b.iterations && a.gpu_utilization == b.gpu_utilization && a.memory_mb == b.memory_mb;
+bool no_attributes(const Record& r) {
+  for (auto f = Field::kName; f <= Field::kDurationBasis; f = static_cast<Field>(static_cast<int>(f) + 1)) {
+    if (!r.name(f).empty()) return false;
+  }
+  return r.batch_size < 0 && r.iterations < 0 && r.gpu_utilization < 0 && r.memory_mb < 0 && r.deadlines.empty() &&
+         r.gpu_models.empty() && r.gpu_milli < 0 && r.cpu_milli < 0 && r.memory_utilization < 0 &&
+         r.host_memory_mb < 0 && r.speed < 0 && r.priority < 0 && r.mixed_precision < 0 && r.share < 0;
+}
+
+// What holds for the attributes of any trace.
+bool check_attributes(const Record& r, Problem& problem) {
+  if (r.gpu_milli == 0 || r.gpu_milli > 1000)
+    return refuse(problem, "gpu_milli", "a share of a GPU is 1 to 1000 thousandths");
+  if (r.mixed_precision > 1) return refuse(problem, "mixed_precision", "is neither 0 nor 1");
+  if (r.share > 1) return refuse(problem, "share", "is neither 0 nor 1");
+  for (std::size_t i = 1; i < r.deadlines.size(); ++i) {
+    if (r.deadlines[i].after <= r.deadlines[i - 1].after) return refuse(problem, "deadlines", "aren't rising");
+  }
+  return true;
 }
 
 }  // namespace
@@ -82,6 +99,10 @@ bool Builder::add(const Record& record, std::int64_t line, Problem& problem) {
   if (!make_shape(record, row.request.shape, problem)) return false;
   if (record.duration < 0) return refuse(problem, "duration", "is negative");
   if (record.submit < 0) return refuse(problem, "submit", "is negative");
+  const bool plain = !record.may_have_attributes || no_attributes(record);
+  if (!plain && !check_attributes(record, problem)) return false;
+  if (std::max(trace_->deadlines.size(), trace_->gpu_models.size()) > kMostListed)
+    return refuse(problem, {}, "more than four billion deadlines or GPU models");
   if (rows.size() >= static_cast<std::size_t>(limits::kJobs)) return refuse(problem, {}, "more than a billion jobs");
   row.submit = record.submit;
   row.duration = record.duration;
@@ -91,7 +112,7 @@ bool Builder::add(const Record& record, std::int64_t line, Problem& problem) {
   row.request.tenant = names_.intern(record.name(Field::kTenant));
   row.request.group = names_.intern(record.name(Field::kGroup));
   row.request.gpu_type = names_.intern(record.name(Field::kGpuType));
-  row.request.attributes = add_attributes(record);
+  row.request.attributes = plain ? profile::kNoAttributes : add_attributes(record);
   add_id(record, row);
   const auto index = static_cast<std::uint32_t>(rows.size());
   const std::int64_t offset = line - index;
@@ -102,22 +123,61 @@ bool Builder::add(const Record& record, std::int64_t line, Problem& problem) {
 }
 
 std::uint32_t Builder::add_attributes(const Record& record) {
-  const std::string_view name = record.name(Field::kName);
-  const std::string_view model = record.name(Field::kModel);
-  const std::string_view dataset = record.name(Field::kDataset);
-  const bool none = name.empty() && model.empty() && dataset.empty() && record.batch_size < 0 &&
-                    record.iterations < 0 && record.gpu_utilization < 0 && record.memory_mb < 0;
-  if (none) return profile::kNoAttributes;
-  const profile::Attributes attributes = {.name = names_.intern(name),
-                                          .model = names_.intern(model),
-                                          .dataset = names_.intern(dataset),
+  const profile::Attributes attributes = {.name = names_.intern(record.name(Field::kName)),
+                                          .model = names_.intern(record.name(Field::kModel)),
+                                          .dataset = names_.intern(record.name(Field::kDataset)),
+                                          .job_class = names_.intern(record.name(Field::kClass)),
+                                          .status = names_.intern(record.name(Field::kStatus)),
+                                          .command = names_.intern(record.name(Field::kCommand)),
+                                          .directory = names_.intern(record.name(Field::kDirectory)),
+                                          .duration_basis = names_.intern(record.name(Field::kDurationBasis)),
+                                          .deadlines = add_deadlines(record),
+                                          .gpu_models = add_gpu_models(record),
                                           .batch_size = record.batch_size,
                                           .iterations = record.iterations,
+                                          .cpu_milli = record.cpu_milli,
                                           .gpu_utilization = record.gpu_utilization,
-                                          .memory_mb = record.memory_mb};
+                                          .memory_mb = record.memory_mb,
+                                          .memory_utilization = record.memory_utilization,
+                                          .host_memory_mb = record.host_memory_mb,
+                                          .speed = record.speed,
+                                          .priority = record.priority,
+                                          .gpu_milli = static_cast<std::int16_t>(record.gpu_milli),
+                                          .mixed_precision = static_cast<std::int8_t>(record.mixed_precision),
+                                          .share = static_cast<std::int8_t>(record.share)};
   std::vector<profile::Attributes>& all = trace_->attributes;
-  if (all.empty() || !same(all.back(), attributes)) all.push_back(attributes);
+  if (all.empty() || !(all.back() == attributes)) all.push_back(attributes);
   return static_cast<std::uint32_t>(all.size() - 1);
+}
+
+profile::List Builder::add_deadlines(const Record& record) {
+  if (record.deadlines.empty()) return {};
+  std::vector<profile::Deadline>& all = trace_->deadlines;
+  const profile::List& last = last_deadlines_;
+  if (last.count == record.deadlines.size() &&
+      std::equal(record.deadlines.begin(), record.deadlines.end(), all.begin() + last.first)) {
+    return last;
+  }
+  last_deadlines_ = {.first = static_cast<std::uint32_t>(all.size()),
+                     .count = static_cast<std::uint32_t>(record.deadlines.size())};
+  all.insert(all.end(), record.deadlines.begin(), record.deadlines.end());
+  return last_deadlines_;
+}
+
+profile::List Builder::add_gpu_models(const Record& record) {
+  if (record.gpu_models.empty()) return {};
+  std::vector<std::uint32_t>& all = trace_->gpu_models;
+  const auto start = all.size();
+  for (const std::string_view model : record.gpu_models) all.push_back(names_.intern(model));
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(start);
+  const profile::List& last = last_gpu_models_;
+  if (last.count == record.gpu_models.size() && std::equal(begin, all.end(), all.begin() + last.first)) {
+    all.resize(start);
+    return last;
+  }
+  last_gpu_models_ = {.first = static_cast<std::uint32_t>(start),
+                      .count = static_cast<std::uint32_t>(record.gpu_models.size())};
+  return last_gpu_models_;
 }
 
 void Builder::add_id(const Record& record, Row& row) {

@@ -56,10 +56,14 @@ class Builder {
   };
   void add_id(const Record& record, Row& row);
   std::uint32_t add_attributes(const Record& record);
+  profile::List add_deadlines(const Record& record);
+  profile::List add_gpu_models(const Record& record);
 
   Trace* trace_;
   NameCache names_;
   std::vector<LineOffset> offsets_;
+  profile::List last_deadlines_;  // lists that follow one another are often the same
+  profile::List last_gpu_models_;
   std::int64_t last_id_ = -1;
   bool ids_rise_ = true;
   bool has_ids_ = false;

@@ -2,6 +2,7 @@
 #include "trace/csv_decoder.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -14,9 +15,23 @@
 namespace comity::trace {
 
 CsvDecoder::CsvDecoder(std::vector<Column> columns, char separator, bool more_fields)
-    : columns_(std::move(columns)), separator_(separator), more_fields_(more_fields) {}
+    : columns_(std::move(columns)), separator_(separator), more_fields_(more_fields) {
+  has_attributes_ =
+      std::any_of(columns_.begin(), columns_.end(), [](const Column& column) { return is_attribute(column.field); });
+  has_declared_ = std::any_of(columns_.begin(), columns_.end(),
+                              [](const Column& column) { return column.field == Field::kDeclaredGpus; });
+}
 
 Decoder::Outcome CsvDecoder::decode(std::string_view line, Record& record, Problem& problem) {
+  record.may_have_attributes = has_attributes_;
+  const Outcome outcome = decode_plain(line, record, problem);
+  if (has_declared_ && outcome == Outcome::kRow)
+    declared_gpus_ =
+        std::max(declared_gpus_, static_cast<std::uint64_t>(std::max<std::int64_t>(0, record.declared_gpus)));
+  return outcome;
+}
+
+Decoder::Outcome CsvDecoder::decode_plain(std::string_view line, Record& record, Problem& problem) {
   const char* p = line.data();
   const char* const end = p + line.size();
   const char separator = separator_;
@@ -102,8 +117,6 @@ int detect_csv(std::string_view head, const CsvFormat& format) {
   return format.score;
 }
 
-namespace {
-
 tl::unexpected<Error> column_error(std::string title, std::string message, std::string hint) {
   Error error;
   error.code = Code::kInput;
@@ -119,12 +132,14 @@ std::string known_titles(const CsvFormat& format) {
   return list;
 }
 
-// The column of the format with this title, or one that is ignored; an error for a misspelt title.
-Result<Column> known_column(const std::string& title, const CsvFormat& format) {
+namespace {
+
+// Which column of the format has this title, kNone for one that is ignored; an error for a misspelt title.
+Result<std::size_t> known_column(const std::string& title, const CsvFormat& format) {
   std::vector<std::string> titles;
-  for (const NamedColumn& column : format.columns) {
-    if (column.title == title) return Column{.field = column.field, .title = title};
-    titles.emplace_back(column.title);
+  for (std::size_t c = 0; c < format.columns.size(); ++c) {
+    if (format.columns[c].title == title) return c;
+    titles.emplace_back(format.columns[c].title);
   }
   const std::string near = nearest(title, titles);
   if (!near.empty())
@@ -133,7 +148,7 @@ Result<Column> known_column(const std::string& title, const CsvFormat& format) {
     return column_error(printable(title), "is no column of this format",
                         fmt::format("its columns are {}; --columns reads any other file", known_titles(format)));
   }
-  return Column{.field = Field::kIgnored, .title = title};
+  return CsvHeader::kNone;
 }
 
 }  // namespace
@@ -154,20 +169,33 @@ Status check_columns(const std::vector<Column>& columns) {
                       "say which columns to read: --columns submit=COLUMN,duration=COLUMN,gpus=COLUMN");
 }
 
+Result<CsvHeader> match_header(std::string_view line, const CsvFormat& format) {
+  CsvHeader header;
+  header.titles = header_titles(line, ',');
+  if (header.titles.empty()) return column_error({}, "the header has a quote without end or too many columns", {});
+  for (std::size_t i = 0; i < header.titles.size(); ++i) {
+    const std::string& title = header.titles[i];
+    const Result<std::size_t> column = known_column(title, format);
+    if (!column) return fail(column.error());
+    const auto end = header.titles.begin() + static_cast<std::ptrdiff_t>(i);
+    if (!title.empty() && std::find(header.titles.begin(), end, title) != end)
+      return column_error(printable(title), "two columns have this name", "rename one of them");
+    if (*column == CsvHeader::kNone) header.ignored_columns.push_back(title);
+    header.columns.push_back(*column);
+  }
+  return header;
+}
+
 Result<Opened> open_csv(std::string_view header, const CsvFormat& format) {
-  const std::vector<std::string> titles = header_titles(header, ',');
-  if (titles.empty()) return column_error({}, "the header has a quote without end or too many columns", {});
+  Result<CsvHeader> matched = match_header(header, format);
+  if (!matched) return fail(std::move(matched.error()));
   Opened opened;
   std::vector<Column> columns;
-  for (const std::string& title : titles) {
-    Result<Column> column = known_column(title, format);
-    if (!column) return fail(std::move(column.error()));
-    const auto same = [&](const Column& other) { return other.title == title; };
-    if (!title.empty() && std::any_of(columns.begin(), columns.end(), same)) {
-      return column_error(printable(title), "two columns have this name", "rename one of them");
-    }
-    if (column->field == Field::kIgnored) opened.ignored_columns.push_back(title);
-    columns.push_back(std::move(*column));
+  for (std::size_t i = 0; i < matched->titles.size(); ++i) {
+    const std::size_t known = matched->columns[i];
+    const Field field = known == CsvHeader::kNone ? Field::kIgnored : format.columns[known].field;
+    if (field == Field::kIgnored) opened.ignored_columns.push_back(matched->titles[i]);
+    columns.push_back({.field = field, .title = matched->titles[i]});
   }
   if (Status status = check_columns(columns); !status) {
     status.error().hint = fmt::format("the columns of this format are {}", known_titles(format));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/field_text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -74,6 +75,45 @@ bool store_id(std::string_view text, Record& record, Problem& problem) {
   return true;
 }
 
+// "V100M16|V100M32": names between bars, none of them empty.
+bool store_models(std::string_view text, Record& record, Problem& problem) {
+  record.gpu_models.clear();
+  if (text.empty()) return true;
+  if (text.size() > limits::kNameBytes) return refuse(problem, "is longer than 4096 bytes", text);
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('|', begin), text.size());
+    const std::string_view model = trim(text.substr(begin, end - begin));
+    if (model.empty()) return refuse(problem, "has an empty entry between its bars", text);
+    if (record.gpu_models.size() == kMostInList) return refuse(problem, "has more than 64 entries", text);
+    record.gpu_models.push_back(model);
+    begin = end + 1;
+  }
+  return true;
+}
+
+// "60:10:soft|90:5:soft", rising.
+bool store_deadlines(std::string_view text, Record& record, Problem& problem) {
+  record.deadlines.clear();
+  if (text.empty()) return true;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('|', begin), text.size());
+    const std::string_view entry = text.substr(begin, end - begin);
+    const std::size_t first = entry.find(':');
+    const std::size_t second = first == std::string_view::npos ? first : entry.find(':', first + 1);
+    if (second == std::string_view::npos) return refuse(problem, "isn't SECONDS:VALUE:strict or :soft", entry);
+    const auto after = parse_seconds(trim(entry.substr(0, first)));
+    const auto value = parse_double(trim(entry.substr(first + 1, second - first - 1)));
+    const std::string_view kind = trim(entry.substr(second + 1));
+    if (!after || *after < 0) return refuse(problem, "has no number of seconds from 0 to 73 years", entry);
+    if (!value || *value < 0) return refuse(problem, "has no value from 0 on", entry);
+    if (kind != "strict" && kind != "soft") return refuse(problem, "is neither strict nor soft", entry);
+    if (record.deadlines.size() == kMostInList) return refuse(problem, "has more than 64 entries", text);
+    record.deadlines.push_back({.after = *after, .value = *value, .strict = kind == "strict"});
+    begin = end + 1;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool store_text(Field field, std::string_view text, Record& record, Problem& problem) {
@@ -96,6 +136,17 @@ bool store_text(Field field, std::string_view text, Record& record, Problem& pro
     case Field::kIterations: return store_count(text, -1, record.iterations, problem);
     case Field::kGpuUtilization: return store_real(text, record.gpu_utilization, problem);
     case Field::kMemory: return store_real(text, record.memory_mb, problem);
+    case Field::kMemoryUtilization: return store_real(text, record.memory_utilization, problem);
+    case Field::kHostMemory: return store_real(text, record.host_memory_mb, problem);
+    case Field::kSpeed: return store_real(text, record.speed, problem);
+    case Field::kPriority: return store_real(text, record.priority, problem);
+    case Field::kCpuMilli: return store_count(text, -1, record.cpu_milli, problem);
+    case Field::kGpuMilli: return store_count(text, -1, record.gpu_milli, problem);
+    case Field::kMixedPrecision: return store_count(text, -1, record.mixed_precision, problem);
+    case Field::kShare: return store_count(text, -1, record.share, problem);
+    case Field::kDeclaredGpus: return store_count(text, -1, record.declared_gpus, problem);
+    case Field::kGpuModels: return store_models(text, record, problem);
+    case Field::kDeadlines: return store_deadlines(text, record, problem);
     default: return true;
   }
 }

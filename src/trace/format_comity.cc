@@ -1,34 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comity's own CSV, which holds everything a Row does: times in seconds (exact to the nanosecond), GPUs in all, or
 // nodes and GPUs a node for jobs with a two-dimensional shape. Every column but submit_s, duration_s and the size may
-// be left out, and every field in them may be empty.
-#include <array>
-
-#include "trace/csv_decoder.h"
+// be left out, and every field in them may be empty. Lists have their entries between '|' (record.h shows them).
+// declared_gpus, the capacity of the cluster, stands on the first line alone.
+#include "trace/comity_columns.h"
 
 namespace comity::trace {
 namespace {
 
-constexpr std::array<NamedColumn, 19> kColumns = {{{"job_id", Field::kId},
-                                                   {"submit_s", Field::kSubmit, true},
-                                                   {"duration_s", Field::kDuration, true},
-                                                   {"gpus", Field::kGpus},
-                                                   {"nodes", Field::kNodes},
-                                                   {"gpus_per_node", Field::kGpusPerNode},
-                                                   {"user", Field::kUser},
-                                                   {"tenant", Field::kTenant},
-                                                   {"group", Field::kGroup},
-                                                   {"gpu_type", Field::kGpuType},
-                                                   {"estimate_s", Field::kEstimate},
-                                                   {"wait_s", Field::kWait},
-                                                   {"name", Field::kName},
-                                                   {"model", Field::kModel},
-                                                   {"dataset", Field::kDataset},
-                                                   {"batch_size", Field::kBatchSize},
-                                                   {"iterations", Field::kIterations},
-                                                   {"gpu_utilization", Field::kGpuUtilization},
-                                                   {"memory_mb", Field::kMemory}}};
-constexpr CsvFormat kFormat = {.columns = kColumns, .score = 60, .score_with_others = 20};
+constexpr CsvFormat kFormat = {.columns = kComityColumns, .score = 60, .score_with_others = 20};
 
 }  // namespace
 

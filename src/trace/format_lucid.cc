@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces of the Lucid simulator (S-Lab-System-Group/Lucid): seconds, GPUs in all, and the profile of the job alone on
-// its GPUs. `gmem` is memory in MB; `amp` (mixed precision), `speed` and `gmem_util` have no field in a Row.
+// its GPUs: `gmem` is GPU memory in MB, `gmem_util` its use in percent, `amp` 1 with mixed precision.
 #include <array>
 
 #include "trace/csv_decoder.h"
@@ -15,10 +15,10 @@ constexpr std::array<NamedColumn, 12> kColumns = {{{"job_id", Field::kId},
                                                    {"model", Field::kModel},
                                                    {"dataset", Field::kDataset},
                                                    {"batchsize", Field::kBatchSize},
-                                                   {"amp", Field::kIgnored},
-                                                   {"speed", Field::kIgnored},
+                                                   {"amp", Field::kMixedPrecision},
+                                                   {"speed", Field::kSpeed},
                                                    {"gpu_util", Field::kGpuUtilization},
-                                                   {"gmem_util", Field::kIgnored},
+                                                   {"gmem_util", Field::kMemoryUtilization},
                                                    {"gmem", Field::kMemory}}};
 constexpr CsvFormat kFormat = {.columns = kColumns, .score = 100, .score_with_others = 0};
 

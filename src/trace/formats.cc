@@ -17,6 +17,14 @@
   X(sacct_json)                 \
   X(philly_log)                 \
   X(pbs)                        \
+  X(helios)                     \
+  X(acme)                       \
+  X(pai)                        \
+  X(openb)                      \
+  X(chronus)                    \
+  X(astraea)                    \
+  X(sia)                        \
+  X(gavel)                      \
   X(columns)
 
 namespace comity::trace {

@@ -26,6 +26,12 @@ inline void check_trace(const Trace& trace) {
     COMITY_CHECK(row.submit >= 0 && row.submit <= kMaxTime && row.duration >= 0 && row.duration <= kMaxTime);
     COMITY_CHECK(row.request.shape.total() >= 1 && row.request.shape.total() <= limits::kGpusPerJob);
     COMITY_CHECK(row.wait >= -1 && row.request.estimate >= -1);
+    if (row.request.attributes != profile::kNoAttributes) {
+      const profile::Attributes& a = trace.attributes[row.request.attributes];
+      COMITY_CHECK(a.gpu_milli == -1 || (a.gpu_milli >= 1 && a.gpu_milli <= 1000));
+      COMITY_CHECK(a.deadlines.first + std::size_t{a.deadlines.count} <= trace.deadlines.size());
+      COMITY_CHECK(a.gpu_models.first + std::size_t{a.gpu_models.count} <= trace.gpu_models.size());
+    }
     append_csv_row(csv, columns, trace, i);
   }
   auto source = memory_source(csv);

@@ -192,9 +192,13 @@ TEST(Reader, FormatsByName) {
 
 TEST(Reader, ChronusIsNotTiresias) {
   // Chronus counts in minutes: reading it as seconds would be sixty times wrong.
-  EXPECT_FALSE(
-      read_text("job_id,user,num_gpu,submit_time,iterations,model_name,duration,interval,expect_time_list\n"
-                "1,a,1,0,1,m,5,1,7\n"));
+  const char* text =
+      "job_id,user,num_gpu,submit_time,iterations,model_name,duration,interval,expect_time_list\n"
+      "1,a,1,0,1,m,5,1,7\n";
+  EXPECT_FALSE(read_text(text));
+  ReadOptions options;
+  options.format = "tiresias";
+  EXPECT_FALSE(read_text(text, options));
 }
 
 struct RealFile {

@@ -58,26 +58,6 @@ std::size_t draw_block(const Blocks& blocks, std::size_t place, Rng& rng) {
   return rng.below(blocks.whole);
 }
 
-// A copy of a row of `source` with its names interned in `trace`.
-Row copy_row(const Trace& source, const Row& from, Trace& trace) {
-  const auto name = [&](std::uint32_t index) {
-    return index == profile::kNoName ? index : trace.names.intern(source.names[index]);
-  };
-  Row row = from;
-  row.request.user = name(from.request.user);
-  row.request.tenant = name(from.request.tenant);
-  row.request.group = name(from.request.group);
-  row.request.gpu_type = name(from.request.gpu_type);
-  if (from.request.attributes == profile::kNoAttributes) return row;
-  profile::Attributes attributes = source.attributes[from.request.attributes];
-  attributes.name = name(attributes.name);
-  attributes.model = name(attributes.model);
-  attributes.dataset = name(attributes.dataset);
-  row.request.attributes = static_cast<std::uint32_t>(trace.attributes.size());
-  trace.attributes.push_back(attributes);
-  return row;
-}
-
 Status check(const Trace& source, const BootstrapOptions& o) {
   if (source.rows.empty()) return fail(Code::kInput, "the trace to draw from has no job");
   if (!(o.weeks > 0 && o.weeks <= kMostWeeks)) return fail(Code::kUsage, "weeks must be above 0 and at most 2000");

@@ -39,7 +39,9 @@ struct Trace {
   std::vector<Row> rows;
   profile::NameTable names;
   std::vector<profile::Attributes> attributes;
-  std::vector<std::string> text_ids;  // by row, only where some id is not a whole number; else empty
+  std::vector<profile::Deadline> deadlines;  // what Attributes::deadlines counts in
+  std::vector<std::uint32_t> gpu_models;     // names; what Attributes::gpu_models counts in
+  std::vector<std::string> text_ids;         // by row, only where some id is not a whole number; else empty
   std::uint64_t skipped_lines = 0;
   std::vector<SkippedLine> skipped;          // the first ten
   std::vector<OtherRows> other_rows;         // in the order in which the reasons were met
@@ -48,5 +50,13 @@ struct Trace {
 
   [[nodiscard]] double gpu_hours() const;
 };
+
+// A copy of a row of `from`, its names, attributes and lists entered into `to`; not yet in to.rows. O(length of them).
+[[nodiscard]] Row copy_row(const Trace& from, const Row& row, Trace& to);
+
+// Jobs whose run time the file doesn't have: derived by the format's rule, or not known at all. By basis, most first.
+[[nodiscard]] std::vector<OtherRows> duration_bases(const Trace& trace);
+// kInput where the run time of some job isn't known: such a trace can be looked at and placed, not replayed.
+[[nodiscard]] Status need_durations(const Trace& trace);
 
 }  // namespace comity::trace

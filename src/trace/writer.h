@@ -4,6 +4,7 @@
 // (their own where they are whole numbers, else in the order in which they appear, named in the header). O(jobs).
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,14 +14,9 @@
 
 namespace comity::trace {
 
-// The optional columns of Comity CSV that are written: those that some job of a trace needs.
+// The columns of Comity CSV that are written, by their place in comity_columns.h: those that some job of a trace needs.
 struct CsvColumns {
-  bool gpus = true;    // some job has GPUs anywhere
-  bool shape = false;  // some job has nodes x GPUs a node
-  bool user = false, tenant = false, group = false, gpu_type = false;
-  bool estimate = false, wait = false;
-  bool name = false, model = false, dataset = false, batch_size = false, iterations = false;
-  bool gpu_utilization = false, memory = false;
+  std::bitset<64> wanted{0b1111};  // job_id, submit_s, duration_s, gpus
 };
 [[nodiscard]] CsvColumns needed_columns(const Trace& trace);
 void append_csv_header(std::string& out, const CsvColumns& columns);

@@ -24,7 +24,7 @@ std::string name(const Trace& trace, std::uint32_t index) {
   return index == profile::kNoName ? "" : trace.names[index];
 }
 
-// Everything of a row, names spelt out.
+// Everything of a row, names and lists spelt out.
 std::string spell(const Trace& t, std::size_t i) {
   const Row& row = t.rows[i];
   const profile::JobRequest& r = row.request;
@@ -33,14 +33,24 @@ std::string spell(const Trace& t, std::size_t i) {
   std::ostringstream out;
   out << row.id << '|' << (t.text_ids.empty() ? "" : t.text_ids[i]) << '|' << row.submit << '|' << row.duration << '|'
       << row.wait << '|' << r.estimate << '|' << r.shape.nodes << 'x' << r.shape.gpus << '|' << name(t, r.user) << '|'
-      << name(t, r.tenant) << '|' << name(t, r.group) << '|' << name(t, r.gpu_type) << '|' << name(t, a.name) << '|'
-      << name(t, a.model) << '|' << name(t, a.dataset) << '|' << a.batch_size << '|' << a.iterations << '|'
-      << std::hexfloat << a.gpu_utilization << '|' << a.memory_mb;
+      << name(t, r.tenant) << '|' << name(t, r.group) << '|' << name(t, r.gpu_type);
+  for (const auto member : profile::kAttributeNames) out << '|' << name(t, a.*member);
+  for (std::uint32_t k = 0; k < a.deadlines.count; ++k) {
+    const profile::Deadline& d = t.deadlines[a.deadlines.first + k];
+    out << '|' << d.after << ':' << std::hexfloat << d.value << ':' << d.strict;
+  }
+  for (std::uint32_t k = 0; k < a.gpu_models.count; ++k) out << '|' << t.names[t.gpu_models[a.gpu_models.first + k]];
+  out << '|' << a.batch_size << '|' << a.iterations << '|' << a.cpu_milli << '|' << a.gpu_milli << '|'
+      << int{a.mixed_precision} << '|' << int{a.share} << std::hexfloat;
+  for (const double real :
+       {a.gpu_utilization, a.memory_mb, a.memory_utilization, a.host_memory_mb, a.speed, a.priority})
+    out << '|' << real;
   return out.str();
 }
 
 void expect_same(const Trace& a, const Trace& b) {
   ASSERT_EQ(a.rows.size(), b.rows.size());
+  EXPECT_EQ(a.declared_gpus, b.declared_gpus);
   for (std::size_t i = 0; i < a.rows.size(); ++i) ASSERT_EQ(spell(a, i), spell(b, i)) << "row " << i;
 }
 
@@ -57,14 +67,41 @@ TEST(Writer, Seconds) {
 }
 
 TEST(Writer, RealTracesComeBackUnchanged) {
-  for (const char* file : {"philly_week_20171001.csv", "philly_week_cap2d_lucid.csv.gz", "tiresias/60_job.csv",
-                           "swf/NASA-iPSC-1993-3.1-cln.swf.gz", "swf/lublin_256.swf.gz"}) {
+  for (const char* file : {"philly_week_20171001.csv",
+                           "philly_week_cap2d_lucid.csv.gz",
+                           "tiresias/60_job.csv",
+                           "swf/NASA-iPSC-1993-3.1-cln.swf.gz",
+                           "swf/lublin_256.swf.gz",
+                           "swf/LCG.swf.gz",
+                           "philly_82k.csv.gz",
+                           "philly_week_cap2d_lucid_order.csv.gz",
+                           "tiresias/philly480_tiresias.csv",
+                           "hand6_tiresias.csv",
+                           "chronus/trace_job_Philly_SLO.csv.gz",
+                           "chronus/trace_job_Philly_MIX1.csv.gz",
+                           "chronus/trace_job_Philly_MIX2.csv.gz",
+                           "chronus/chr_Philly_SLO_400.csv",
+                           "chronus/chr_Philly_MIX1_400.csv",
+                           "chronus/chr_Philly_MIX2_400.csv",
+                           "astraea_philly2d.csv",
+                           "openb/openb_pod_list_default.csv.gz",
+                           "openb/openb_pod_list_gpushare100.csv.gz",
+                           "openb/openb_pod_list_gpuspec33.csv.gz",
+                           "openb/openb_pod_list_multigpu50.csv.gz",
+                           "sia/philly/workload-1.csv",
+                           "sia/saturn/workload-1.csv",
+                           "sia/newtrace/workload-1.csv",
+                           "gavel/msr_seed0_0e4a51.trace.gz",
+                           "gavel/physical_cluster/max_min_fairness.trace",
+                           "gavel/physical_cluster/artifact_evaluation.trace"}) {
     const std::string path = shared_trace(file);
     COMITY_NEED_TRACE(path)
     const auto first = read_trace(path, {});
     ASSERT_TRUE(first) << first.error().text();
     const auto second = read_text(as_csv(*first));
     ASSERT_TRUE(second) << second.error().text();
+    EXPECT_EQ(second->format, "comity");
+    SCOPED_TRACE(file);
     expect_same(*first, *second);
   }
 }
@@ -84,6 +121,51 @@ std::string any_text() {
   while (!text.empty() && blank(text.back())) text.pop_back();
   while (!text.empty() && blank(text.front())) text.erase(0, 1);
   return text;
+}
+
+// Names in a list have no bar, and none is empty.
+profile::List any_models(Trace& trace) {
+  const profile::List list = {.first = static_cast<std::uint32_t>(trace.gpu_models.size()),
+                              .count = static_cast<std::uint32_t>(*rc::gen::inRange(0, 4))};
+  for (std::uint32_t k = 0; k < list.count; ++k) {
+    std::string text = any_text();
+    std::erase(text, '|');
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.pop_back();
+    trace.gpu_models.push_back(trace.names.intern("m" + text));
+  }
+  return list;
+}
+
+profile::List any_deadlines(Trace& trace) {
+  const profile::List list = {.first = static_cast<std::uint32_t>(trace.deadlines.size()),
+                              .count = static_cast<std::uint32_t>(*rc::gen::inRange(0, 5))};
+  Time after = -1;
+  for (std::uint32_t k = 0; k < list.count; ++k) {
+    after += *rc::gen::inRange<Time>(1, kMaxTime / 8);
+    trace.deadlines.push_back(
+        {.after = after, .value = std::abs(*rc::gen::arbitrary<double>()), .strict = *rc::gen::arbitrary<bool>()});
+  }
+  return list;
+}
+
+profile::Attributes any_attributes(Trace& trace) {
+  profile::Attributes a;
+  for (const auto member : profile::kAttributeNames) {
+    const std::string text = any_text();
+    if (!text.empty()) a.*member = trace.names.intern(text);
+  }
+  const auto real = [] { return *rc::gen::arbitrary<bool>() ? -1 : std::abs(*rc::gen::arbitrary<double>()); };
+  for (double* value :
+       {&a.gpu_utilization, &a.memory_mb, &a.memory_utilization, &a.host_memory_mb, &a.speed, &a.priority})
+    *value = real();
+  for (std::int64_t* value : {&a.batch_size, &a.iterations, &a.cpu_milli})
+    *value = *rc::gen::inRange<std::int64_t>(-1, 1LL << 60);
+  a.gpu_milli = *rc::gen::arbitrary<bool>() ? std::int16_t{-1} : *rc::gen::inRange<std::int16_t>(1, 1001);
+  a.mixed_precision = *rc::gen::inRange<std::int8_t>(-1, 2);
+  a.share = *rc::gen::inRange<std::int8_t>(-1, 2);
+  a.deadlines = any_deadlines(trace);
+  a.gpu_models = any_models(trace);
+  return a;
 }
 
 TEST(Writer, AnyTraceComesBackUnchanged) {
@@ -106,17 +188,15 @@ TEST(Writer, AnyTraceComesBackUnchanged) {
       row.request.user = any_name();
       row.request.tenant = any_name();
       if (named) {
-        profile::Attributes a;
-        a.model = any_name();
-        a.iterations = *rc::gen::inRange<std::int64_t>(-1, 1LL << 60);
-        a.memory_mb = std::abs(*rc::gen::arbitrary<double>());
         row.request.attributes = static_cast<std::uint32_t>(trace.attributes.size());
-        trace.attributes.push_back(a);
+        trace.attributes.push_back(any_attributes(trace));
       }
       trace.rows.push_back(row);
     }
+    trace.declared_gpus = *rc::gen::inRange<std::uint64_t>(0, 1ULL << 40);
     const auto back = read_text(as_csv(trace));
     RC_ASSERT(back.has_value());
+    RC_ASSERT(back->declared_gpus == trace.declared_gpus);
     RC_ASSERT(back->rows.size() == trace.rows.size());
     for (std::size_t i = 0; i < count; ++i) RC_ASSERT(spell(trace, i) == spell(*back, i));
   }));

@@ -22,7 +22,8 @@ struct AnonymiseArgs {
   trace::ReadOptions read;
   std::string in, out = "-";
   std::string key_file, new_key;
-  std::string fields = "user,tenant,name", ids = "number", drop;
+  std::string fields = "user,tenant,name", ids = "number";
+  std::optional<std::string> drop;  // none: commands and folders, unless they are to be hashed
   std::string round_submit, round_duration;
 };
 
@@ -43,9 +44,14 @@ Status parse(AnonymiseArgs& args) {
                 "--new-key FILE makes one, --key-file FILE uses it again");
   auto fields = trace::parse_fields(args.fields, false, "--fields");
   if (!fields) return fail(std::move(fields.error()));
-  auto drop = trace::parse_fields(args.drop, true, "--drop");
-  if (!drop) return fail(std::move(drop.error()));
-  o.drop = std::move(*drop);
+  if (args.drop) {
+    auto drop = trace::parse_fields(*args.drop, true, "--drop");
+    if (!drop) return fail(std::move(drop.error()));
+    o.drop = std::move(*drop);
+  } else {
+    std::erase_if(o.drop,
+                  [&](trace::Field f) { return std::find(fields->begin(), fields->end(), f) != fields->end(); });
+  }
   // What is dropped need not be hashed; who names a field in both lists means the stronger.
   std::erase_if(*fields, [&](trace::Field f) { return std::find(o.drop.begin(), o.drop.end(), f) != o.drop.end(); });
   o.hash = std::move(*fields);
@@ -98,9 +104,10 @@ void add_trace_anonymise(CLI::App& trace, Chosen& chosen) {
   sub->add_option("--key-file", args->key_file, "the key to use: a file that only you may read")->option_text("FILE");
   sub->add_option("--new-key", args->new_key, "make a key, and write it to this file, which must not exist")
       ->option_text("FILE");
-  sub->add_option(
-         "--fields", args->fields,
-         "what to hash: of user, tenant, group, gpu_type, name, model, dataset, or all (default user,tenant,name)")
+  sub->add_option("--fields", args->fields,
+                  "what to hash: of user, tenant, group, gpu_type, name, model, dataset, class, status, command, "
+                  "directory, or all "
+                  "(default user,tenant,name)")
       ->option_text("FIELD,...");
   sub->add_option("--ids", args->ids,
                   "number (default): jobs are numbered in order of submission; hash: ids can be joined with other "
@@ -108,8 +115,9 @@ void add_trace_anonymise(CLI::App& trace, Chosen& chosen) {
       ->check(CLI::IsMember({"number", "hash", "keep"}))
       ->option_text("HOW");
   sub->add_option("--drop", args->drop,
-                  "what to leave out: any of these, and of estimate, wait, batch_size, iterations, gpu_utilization, "
-                  "memory")
+                  "what to leave out (default command,directory): any of these, and of estimate, wait, batch_size, "
+                  "iterations, gpu_utilization, memory, memory_utilization, speed, host_memory, cpu_milli, priority, "
+                  "deadlines")
       ->option_text("FIELD,...");
   sub->add_flag("--shift-time", args->options.shift_time, "add a time below ten years, which the key determines");
   sub->add_flag("--whole-weeks", args->options.whole_weeks,

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "trace/comity_columns.h"
 #include "trace/row_copy.h"
 #include "trace/writer.h"
 
@@ -23,19 +24,29 @@ struct NamedField {
   const char* name;
   bool text;  // can be hashed
 };
-constexpr std::array<NamedField, 13> kFields = {{{Field::kUser, "user", true},
-                                                 {Field::kTenant, "tenant", true},
-                                                 {Field::kGroup, "group", true},
-                                                 {Field::kGpuType, "gpu_type", true},
-                                                 {Field::kName, "name", true},
-                                                 {Field::kModel, "model", true},
-                                                 {Field::kDataset, "dataset", true},
-                                                 {Field::kEstimate, "estimate", false},
-                                                 {Field::kWait, "wait", false},
-                                                 {Field::kBatchSize, "batch_size", false},
-                                                 {Field::kIterations, "iterations", false},
-                                                 {Field::kGpuUtilization, "gpu_utilization", false},
-                                                 {Field::kMemory, "memory", false}}};
+constexpr std::array kFields = std::to_array<NamedField>({{Field::kUser, "user", true},
+                                                          {Field::kTenant, "tenant", true},
+                                                          {Field::kGroup, "group", true},
+                                                          {Field::kGpuType, "gpu_type", true},
+                                                          {Field::kName, "name", true},
+                                                          {Field::kModel, "model", true},
+                                                          {Field::kDataset, "dataset", true},
+                                                          {Field::kClass, "class", true},
+                                                          {Field::kStatus, "status", true},
+                                                          {Field::kCommand, "command", true},
+                                                          {Field::kDirectory, "directory", true},
+                                                          {Field::kEstimate, "estimate", false},
+                                                          {Field::kWait, "wait", false},
+                                                          {Field::kBatchSize, "batch_size", false},
+                                                          {Field::kIterations, "iterations", false},
+                                                          {Field::kGpuUtilization, "gpu_utilization", false},
+                                                          {Field::kMemory, "memory", false},
+                                                          {Field::kMemoryUtilization, "memory_utilization", false},
+                                                          {Field::kSpeed, "speed", false},
+                                                          {Field::kHostMemory, "host_memory", false},
+                                                          {Field::kCpuMilli, "cpu_milli", false},
+                                                          {Field::kPriority, "priority", false},
+                                                          {Field::kDeadlines, "deadlines", false}});
 
 bool has(const std::vector<Field>& list, Field field) {
   return std::find(list.begin(), list.end(), field) != list.end();
@@ -46,49 +57,34 @@ const char* name_of(Field field) {
 }
 
 bool is_in(const CsvColumns& c, Field field) {
-  switch (field) {
-    case Field::kUser: return c.user;
-    case Field::kTenant: return c.tenant;
-    case Field::kGroup: return c.group;
-    case Field::kGpuType: return c.gpu_type;
-    case Field::kName: return c.name;
-    case Field::kModel: return c.model;
-    case Field::kDataset: return c.dataset;
-    case Field::kEstimate: return c.estimate;
-    case Field::kWait: return c.wait;
-    case Field::kBatchSize: return c.batch_size;
-    case Field::kIterations: return c.iterations;
-    case Field::kGpuUtilization: return c.gpu_utilization;
-    case Field::kMemory: return c.memory;
-    default: return false;
+  for (std::size_t i = 0; i < kComityColumns.size(); ++i) {
+    if (kComityColumns[i].field == field) return c.wanted[i];
   }
+  return false;
 }
 
 // Drops what a row and its attributes measured.
-class Eraser {
- public:
-  explicit Eraser(const std::vector<Field>& drop)
-      : estimate_(has(drop, Field::kEstimate)),
-        wait_(has(drop, Field::kWait)),
-        batch_size_(has(drop, Field::kBatchSize)),
-        iterations_(has(drop, Field::kIterations)),
-        gpu_utilization_(has(drop, Field::kGpuUtilization)),
-        memory_(has(drop, Field::kMemory)) {}
-
-  void apply(Row& row) const {
-    if (estimate_) row.request.estimate = -1;
-    if (wait_) row.wait = -1;
+void erase(const std::vector<Field>& drop, Row& row) {
+  if (has(drop, Field::kEstimate)) row.request.estimate = -1;
+  if (has(drop, Field::kWait)) row.wait = -1;
+}
+void erase(const std::vector<Field>& drop, profile::Attributes& a) {
+  for (const Field field : drop) {
+    switch (field) {
+      case Field::kBatchSize: a.batch_size = -1; break;
+      case Field::kIterations: a.iterations = -1; break;
+      case Field::kGpuUtilization: a.gpu_utilization = -1; break;
+      case Field::kMemory: a.memory_mb = -1; break;
+      case Field::kMemoryUtilization: a.memory_utilization = -1; break;
+      case Field::kSpeed: a.speed = -1; break;
+      case Field::kHostMemory: a.host_memory_mb = -1; break;
+      case Field::kCpuMilli: a.cpu_milli = -1; break;
+      case Field::kPriority: a.priority = -1; break;
+      case Field::kDeadlines: a.deadlines = {}; break;
+      default: break;  // a name, renamed to nothing by the copier, or a field of the row
+    }
   }
-  void apply(profile::Attributes& a) const {
-    if (batch_size_) a.batch_size = -1;
-    if (iterations_) a.iterations = -1;
-    if (gpu_utilization_) a.gpu_utilization = -1;
-    if (memory_) a.memory_mb = -1;
-  }
-
- private:
-  bool estimate_, wait_, batch_size_, iterations_, gpu_utilization_, memory_;
-};
+}
 
 // Whole numbers by value; other ids by length, then text: the order of a replay.
 bool id_before(const Trace& trace, std::uint32_t a, std::uint32_t b) {
@@ -186,7 +182,6 @@ Result<Anonymised> anonymise(const Trace& trace, const Key& key, const Anonymise
     if (has(o.drop, field)) return {};
     return has(o.hash, field) ? key.pseudonym(name_of(field), name) : name;
   });
-  const Eraser eraser(o.drop);
   out.trace.rows.reserve(trace.rows.size());
   for (const std::uint32_t i : order_of(trace, o.ids)) {
     Row row = copier.copy(trace.rows[i]);
@@ -195,7 +190,7 @@ Result<Anonymised> anonymise(const Trace& trace, const Key& key, const Anonymise
     const bool fits = round_up(row.duration, o.round_duration) && round_up(row.wait, o.round_duration) &&
                       round_up(row.request.estimate, o.round_duration);
     if (!fits) return too_late(trace);
-    eraser.apply(row);
+    erase(o.drop, row);
     if (o.ids == Ids::kHash) {
       const std::string id = trace.text_ids.empty() ? std::to_string(row.id) : trace.text_ids[i];
       out.trace.text_ids.push_back(key.pseudonym("id", id));
@@ -205,7 +200,7 @@ Result<Anonymised> anonymise(const Trace& trace, const Key& key, const Anonymise
     if (o.ids != Ids::kKeep) row.id = static_cast<std::int64_t>(out.trace.rows.size());
     out.trace.rows.push_back(row);
   }
-  for (profile::Attributes& a : out.trace.attributes) eraser.apply(a);
+  for (profile::Attributes& a : out.trace.attributes) erase(o.drop, a);
   return out;
 }
 

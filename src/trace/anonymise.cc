@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "trace/comity_columns.h"
 #include "trace/row_copy.h"
 #include "trace/writer.h"
 
@@ -23,19 +24,33 @@ struct NamedField {
   const char* name;
   bool text;  // can be hashed
 };
-constexpr std::array<NamedField, 13> kFields = {{{Field::kUser, "user", true},
+constexpr std::array<NamedField, 27> kFields = {{{Field::kUser, "user", true},
                                                  {Field::kTenant, "tenant", true},
                                                  {Field::kGroup, "group", true},
                                                  {Field::kGpuType, "gpu_type", true},
                                                  {Field::kName, "name", true},
                                                  {Field::kModel, "model", true},
                                                  {Field::kDataset, "dataset", true},
+                                                 {Field::kCommand, "command", true},
+                                                 {Field::kDirectory, "directory", true},
+                                                 {Field::kClass, "class", false},
+                                                 {Field::kStatus, "status", false},
                                                  {Field::kEstimate, "estimate", false},
                                                  {Field::kWait, "wait", false},
                                                  {Field::kBatchSize, "batch_size", false},
                                                  {Field::kIterations, "iterations", false},
                                                  {Field::kGpuUtilization, "gpu_utilization", false},
-                                                 {Field::kMemory, "memory", false}}};
+                                                 {Field::kMemory, "memory", false},
+                                                 {Field::kMemoryUtilization, "memory_utilization", false},
+                                                 {Field::kSpeed, "speed", false},
+                                                 {Field::kMixedPrecision, "mixed_precision", false},
+                                                 {Field::kGpuMilli, "gpu_milli", false},
+                                                 {Field::kGpuModels, "gpu_models", false},
+                                                 {Field::kCpuMilli, "cpu_milli", false},
+                                                 {Field::kHostMemory, "host_memory", false},
+                                                 {Field::kDeadlines, "deadlines", false},
+                                                 {Field::kPriority, "priority", false},
+                                                 {Field::kShare, "share", false}}};
 
 bool has(const std::vector<Field>& list, Field field) {
   return std::find(list.begin(), list.end(), field) != list.end();
@@ -45,50 +60,32 @@ const char* name_of(Field field) {
   return std::find_if(kFields.begin(), kFields.end(), [&](const NamedField& f) { return f.field == field; })->name;
 }
 
-bool is_in(const CsvColumns& c, Field field) {
-  switch (field) {
-    case Field::kUser: return c.user;
-    case Field::kTenant: return c.tenant;
-    case Field::kGroup: return c.group;
-    case Field::kGpuType: return c.gpu_type;
-    case Field::kName: return c.name;
-    case Field::kModel: return c.model;
-    case Field::kDataset: return c.dataset;
-    case Field::kEstimate: return c.estimate;
-    case Field::kWait: return c.wait;
-    case Field::kBatchSize: return c.batch_size;
-    case Field::kIterations: return c.iterations;
-    case Field::kGpuUtilization: return c.gpu_utilization;
-    case Field::kMemory: return c.memory;
-    default: return false;
+bool is_in(const CsvColumns& columns, Field field) {
+  for (std::size_t i = 0; i < kComityColumns.size(); ++i) {
+    if (kComityColumns[i].field == field) return columns.wanted[i];
   }
+  return false;
 }
 
-// Drops what a row and its attributes measured.
-class Eraser {
- public:
-  explicit Eraser(const std::vector<Field>& drop)
-      : estimate_(has(drop, Field::kEstimate)),
-        wait_(has(drop, Field::kWait)),
-        batch_size_(has(drop, Field::kBatchSize)),
-        iterations_(has(drop, Field::kIterations)),
-        gpu_utilization_(has(drop, Field::kGpuUtilization)),
-        memory_(has(drop, Field::kMemory)) {}
-
-  void apply(Row& row) const {
-    if (estimate_) row.request.estimate = -1;
-    if (wait_) row.wait = -1;
+void erase(Field field, profile::Attributes& a) {
+  switch (field) {
+    case Field::kBatchSize: a.batch_size = -1; break;
+    case Field::kIterations: a.iterations = -1; break;
+    case Field::kGpuUtilization: a.gpu_utilization = -1; break;
+    case Field::kMemory: a.memory_mb = -1; break;
+    case Field::kMemoryUtilization: a.memory_utilization = -1; break;
+    case Field::kSpeed: a.speed = -1; break;
+    case Field::kMixedPrecision: a.mixed_precision = -1; break;
+    case Field::kGpuMilli: a.gpu_milli = -1; break;
+    case Field::kGpuModels: a.gpu_models = {}; break;
+    case Field::kCpuMilli: a.cpu_milli = -1; break;
+    case Field::kHostMemory: a.host_memory_mb = -1; break;
+    case Field::kDeadlines: a.deadlines = {}; break;
+    case Field::kPriority: a.priority = -1; break;
+    case Field::kShare: a.share = -1; break;
+    default: break;  // names are the copier's, estimates and waits the row's
   }
-  void apply(profile::Attributes& a) const {
-    if (batch_size_) a.batch_size = -1;
-    if (iterations_) a.iterations = -1;
-    if (gpu_utilization_) a.gpu_utilization = -1;
-    if (memory_) a.memory_mb = -1;
-  }
-
- private:
-  bool estimate_, wait_, batch_size_, iterations_, gpu_utilization_, memory_;
-};
+}
 
 // Whole numbers by value; other ids by length, then text: the order of a replay.
 bool id_before(const Trace& trace, std::uint32_t a, std::uint32_t b) {
@@ -137,7 +134,8 @@ void list_fields(const Trace& before, const AnonymiseOptions& o, Anonymised& out
   const CsvColumns columns = needed_columns(before);
   for (const NamedField& f : kFields) {
     if (!is_in(columns, f.field)) continue;
-    (has(o.hash, f.field) ? out.hashed : has(o.drop, f.field) ? out.dropped : out.kept).emplace_back(f.name);
+    const bool hashed = has(o.hash, f.field == Field::kGpuModels ? Field::kGpuType : f.field);
+    (has(o.drop, f.field) ? out.dropped : hashed ? out.hashed : out.kept).emplace_back(f.name);
   }
 }
 
@@ -186,7 +184,8 @@ Result<Anonymised> anonymise(const Trace& trace, const Key& key, const Anonymise
     if (has(o.drop, field)) return {};
     return has(o.hash, field) ? key.pseudonym(name_of(field), name) : name;
   });
-  const Eraser eraser(o.drop);
+  const bool drop_wait = has(o.drop, Field::kWait);
+  const bool drop_estimate = has(o.drop, Field::kEstimate);
   out.trace.rows.reserve(trace.rows.size());
   for (const std::uint32_t i : order_of(trace, o.ids)) {
     Row row = copier.copy(trace.rows[i]);
@@ -195,7 +194,8 @@ Result<Anonymised> anonymise(const Trace& trace, const Key& key, const Anonymise
     const bool fits = round_up(row.duration, o.round_duration) && round_up(row.wait, o.round_duration) &&
                       round_up(row.request.estimate, o.round_duration);
     if (!fits) return too_late(trace);
-    eraser.apply(row);
+    if (drop_wait) row.wait = -1;
+    if (drop_estimate) row.request.estimate = -1;
     if (o.ids == Ids::kHash) {
       const std::string id = trace.text_ids.empty() ? std::to_string(row.id) : trace.text_ids[i];
       out.trace.text_ids.push_back(key.pseudonym("id", id));
@@ -205,7 +205,9 @@ Result<Anonymised> anonymise(const Trace& trace, const Key& key, const Anonymise
     if (o.ids != Ids::kKeep) row.id = static_cast<std::int64_t>(out.trace.rows.size());
     out.trace.rows.push_back(row);
   }
-  for (profile::Attributes& a : out.trace.attributes) eraser.apply(a);
+  for (profile::Attributes& a : out.trace.attributes) {
+    for (const Field field : o.drop) erase(field, a);
+  }
   return out;
 }
 

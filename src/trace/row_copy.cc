@@ -8,7 +8,13 @@ namespace {
 
 constexpr std::uint32_t kUnknown = 0xfffffffeU;
 // What is added there has to be copied below, and anonymise.cc has to know whether it may be published.
-static_assert(sizeof(profile::Attributes) == 48);
+static_assert(sizeof(profile::Attributes) == 128);
+
+// In the order of profile::kAttributeNames.
+constexpr std::array<Field, 8> kAttributeFields = {Field::kName,      Field::kModel,        Field::kDataset,
+                                                   Field::kClass,     Field::kStatus,       Field::kCommand,
+                                                   Field::kDirectory, Field::kDurationBasis};
+static_assert(kAttributeFields.size() == profile::kAttributeNames.size());
 
 }  // namespace
 
@@ -32,9 +38,19 @@ std::uint32_t RowCopier::attributes(std::uint32_t index) {
   std::uint32_t& known = attributes_[index];
   if (known != kUnknown) return known;
   profile::Attributes a = from_->attributes[index];
-  a.name = name(Field::kName, a.name);
-  a.model = name(Field::kModel, a.model);
-  a.dataset = name(Field::kDataset, a.dataset);
+  for (std::size_t i = 0; i < profile::kAttributeNames.size(); ++i)
+    a.*profile::kAttributeNames[i] = name(kAttributeFields[i], a.*profile::kAttributeNames[i]);
+  a.deadlines.first = static_cast<std::uint32_t>(to_->deadlines.size());
+  const auto deadlines = from_->deadlines.begin() + from_->attributes[index].deadlines.first;
+  to_->deadlines.insert(to_->deadlines.end(), deadlines, deadlines + a.deadlines.count);
+  const profile::List models = a.gpu_models;
+  a.gpu_models = {.first = static_cast<std::uint32_t>(to_->gpu_models.size()), .count = 0};
+  for (std::uint32_t i = 0; i < models.count; ++i) {
+    const std::uint32_t model = name(Field::kGpuType, from_->gpu_models[models.first + i]);
+    if (model == profile::kNoName) continue;
+    to_->gpu_models.push_back(model);
+    ++a.gpu_models.count;
+  }
   known = static_cast<std::uint32_t>(to_->attributes.size());
   to_->attributes.push_back(a);
   return known;

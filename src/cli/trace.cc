@@ -109,8 +109,7 @@ void add_convert(CLI::App& noun, Chosen& chosen) {
       if (Status status = trace::write_trace(*trace, args->to, args->out); !status) return status;
       log_info(fmt::format("{} jobs of {} ({}) written, {} lines skipped", format_count(trace->rows.size()),
                            trace->path, trace->format, format_count(trace->skipped_lines)));
-      for (const trace::OtherRows& rows : trace->other_rows)
-        log_info(fmt::format("{} rows are no GPU jobs and were left out: {}", format_count(rows.count), rows.reason));
+      log_other_rows(*trace);
       return {};
     };
   });
@@ -139,6 +138,12 @@ void add_read_options(CLI::App* sub, trace::ReadOptions& options) {
   sub->add_option("--columns", options.columns, "columns of your own CSV: submit=...,duration=...,gpus=...")
       ->option_text("FIELD=COLUMN,...");
   sub->add_flag("--skip-bad", options.skip_bad, "count lines that can't be used and go on");
+}
+
+void log_other_rows(const trace::Trace& trace) {
+  for (const trace::OtherRows& rows : trace.other_rows)
+    log_info(fmt::format("{}: {} rows are no GPU jobs and were left out: {}", trace.path, format_count(rows.count),
+                         rows.reason));
 }
 
 void add_trace(CLI::App& root, Chosen& chosen) {

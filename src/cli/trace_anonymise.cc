@@ -23,7 +23,7 @@ struct AnonymiseArgs {
   std::string in, out = "-";
   std::string key_file, new_key;
   std::string fields = "user,tenant,name", ids = "number";
-  std::optional<std::string> drop;  // none: commands and folders, unless they are to be hashed
+  std::optional<std::string> drop;  // else what trace::AnonymiseOptions drops, but for what is to be hashed
   std::string round_submit, round_duration;
 };
 
@@ -44,16 +44,17 @@ Status parse(AnonymiseArgs& args) {
                 "--new-key FILE makes one, --key-file FILE uses it again");
   auto fields = trace::parse_fields(args.fields, false, "--fields");
   if (!fields) return fail(std::move(fields.error()));
+  const auto in = [](const std::vector<trace::Field>& list) {
+    return [&list](trace::Field f) { return std::find(list.begin(), list.end(), f) != list.end(); };
+  };
   if (args.drop) {
     auto drop = trace::parse_fields(*args.drop, true, "--drop");
     if (!drop) return fail(std::move(drop.error()));
     o.drop = std::move(*drop);
+    std::erase_if(*fields, in(o.drop));  // who names a field in both means the stronger
   } else {
-    std::erase_if(o.drop,
-                  [&](trace::Field f) { return std::find(fields->begin(), fields->end(), f) != fields->end(); });
+    std::erase_if(o.drop, in(*fields));
   }
-  // What is dropped need not be hashed; who names a field in both lists means the stronger.
-  std::erase_if(*fields, [&](trace::Field f) { return std::find(o.drop.begin(), o.drop.end(), f) != o.drop.end(); });
   o.hash = std::move(*fields);
   o.ids = args.ids == "hash" ? trace::Ids::kHash : args.ids == "keep" ? trace::Ids::kKeep : trace::Ids::kNumber;
   if (o.whole_weeks && !o.shift_time) return fail(Code::kUsage, "--whole-weeks changes nothing without --shift-time");
@@ -86,6 +87,7 @@ Status run_anonymise(AnonymiseArgs& args, const Globals& globals) {
   std::string text = fmt::format("{} jobs written", format_count(done->trace.rows.size()));
   if (!done->hashed.empty()) text += fmt::format("; hashed: {}", fmt::join(done->hashed, ", "));
   if (!done->dropped.empty()) text += fmt::format("; dropped: {}", fmt::join(done->dropped, ", "));
+  log_other_rows(*trace);
   log_info(fmt::format("{}; as in the trace: {}", text, fmt::join(same, ", ")));
   return {};
 }
@@ -104,10 +106,10 @@ void add_trace_anonymise(CLI::App& trace, Chosen& chosen) {
   sub->add_option("--key-file", args->key_file, "the key to use: a file that only you may read")->option_text("FILE");
   sub->add_option("--new-key", args->new_key, "make a key, and write it to this file, which must not exist")
       ->option_text("FILE");
-  sub->add_option("--fields", args->fields,
-                  "what to hash: of user, tenant, group, gpu_type, name, model, dataset, class, status, command, "
-                  "directory, or all "
-                  "(default user,tenant,name)")
+  sub->add_option(
+         "--fields", args->fields,
+         "what to hash: of user, tenant, group, gpu_type, name, model, dataset, command, directory, or all (default "
+         "user,tenant,name,command,directory)")
       ->option_text("FIELD,...");
   sub->add_option("--ids", args->ids,
                   "number (default): jobs are numbered in order of submission; hash: ids can be joined with other "
@@ -115,9 +117,9 @@ void add_trace_anonymise(CLI::App& trace, Chosen& chosen) {
       ->check(CLI::IsMember({"number", "hash", "keep"}))
       ->option_text("HOW");
   sub->add_option("--drop", args->drop,
-                  "what to leave out (default command,directory): any of these, and of estimate, wait, batch_size, "
-                  "iterations, gpu_utilization, memory, memory_utilization, speed, host_memory, cpu_milli, priority, "
-                  "deadlines")
+                  "what to leave out: any of these, and of class, status, estimate, wait, batch_size, iterations, "
+                  "gpu_utilization, memory, memory_utilization, speed, mixed_precision, gpu_milli, gpu_models, "
+                  "cpu_milli, host_memory, deadlines, priority, share (default command,directory)")
       ->option_text("FIELD,...");
   sub->add_flag("--shift-time", args->options.shift_time, "add a time below ten years, which the key determines");
   sub->add_flag("--whole-weeks", args->options.whole_weeks,

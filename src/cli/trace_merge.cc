@@ -57,6 +57,7 @@ Status run_merge(const MergeArgs& args, const Globals& globals) {
     if (!trace) return fail(std::move(trace.error()));
     read += fmt::format("{}{} of {} ({})", read.empty() ? "" : ", ", format_count(trace->rows.size()), trace->path,
                         trace->format);
+    log_other_rows(*trace);
     traces.push_back(std::move(*trace));
   }
   const Result<trace::Merged> merged = trace::merge_traces(traces, *options);

@@ -51,6 +51,7 @@ Status run_scale(ScaleArgs& args, const Globals& globals) {
   const Result<trace::ScaleReport> report = trace::scale_trace(*trace, o);
   if (!report) return fail(report.error());
   if (Status status = trace::write_trace(*trace, args.to_format, args.out); !status) return status;
+  log_other_rows(*trace);
   std::string changes = fmt::format("{}", fmt::join(report->changes, "; "));
   if (changes.empty()) changes = "nothing changed";
   log_info(fmt::format("{}: {}; {} of {} jobs, which offer {:.1f} GPUs of load (before: {:.1f})", trace->path, changes,
@@ -74,7 +75,7 @@ void add_trace_scale(CLI::App& trace, Chosen& chosen) {
       ->check(CLI::IsMember({"csv", "swf"}))
       ->option_text("FORMAT");
   sub->add_option("--time", o.time, "times between submissions times this")->option_text("X");
-  sub->add_option("--duration", o.duration, "run times and estimates times this")->option_text("X");
+  sub->add_option("--duration", o.duration, "run times, estimates and deadlines times this")->option_text("X");
   sub->add_option("--size", o.size,
                   "GPUs of each job times this, to the nearest whole number, at least 1; of a job on "
                   "nodes, its nodes")

@@ -24,29 +24,33 @@ struct NamedField {
   const char* name;
   bool text;  // can be hashed
 };
-constexpr std::array kFields = std::to_array<NamedField>({{Field::kUser, "user", true},
-                                                          {Field::kTenant, "tenant", true},
-                                                          {Field::kGroup, "group", true},
-                                                          {Field::kGpuType, "gpu_type", true},
-                                                          {Field::kName, "name", true},
-                                                          {Field::kModel, "model", true},
-                                                          {Field::kDataset, "dataset", true},
-                                                          {Field::kClass, "class", true},
-                                                          {Field::kStatus, "status", true},
-                                                          {Field::kCommand, "command", true},
-                                                          {Field::kDirectory, "directory", true},
-                                                          {Field::kEstimate, "estimate", false},
-                                                          {Field::kWait, "wait", false},
-                                                          {Field::kBatchSize, "batch_size", false},
-                                                          {Field::kIterations, "iterations", false},
-                                                          {Field::kGpuUtilization, "gpu_utilization", false},
-                                                          {Field::kMemory, "memory", false},
-                                                          {Field::kMemoryUtilization, "memory_utilization", false},
-                                                          {Field::kSpeed, "speed", false},
-                                                          {Field::kHostMemory, "host_memory", false},
-                                                          {Field::kCpuMilli, "cpu_milli", false},
-                                                          {Field::kPriority, "priority", false},
-                                                          {Field::kDeadlines, "deadlines", false}});
+constexpr std::array<NamedField, 27> kFields = {{{Field::kUser, "user", true},
+                                                 {Field::kTenant, "tenant", true},
+                                                 {Field::kGroup, "group", true},
+                                                 {Field::kGpuType, "gpu_type", true},
+                                                 {Field::kName, "name", true},
+                                                 {Field::kModel, "model", true},
+                                                 {Field::kDataset, "dataset", true},
+                                                 {Field::kCommand, "command", true},
+                                                 {Field::kDirectory, "directory", true},
+                                                 {Field::kClass, "class", false},
+                                                 {Field::kStatus, "status", false},
+                                                 {Field::kEstimate, "estimate", false},
+                                                 {Field::kWait, "wait", false},
+                                                 {Field::kBatchSize, "batch_size", false},
+                                                 {Field::kIterations, "iterations", false},
+                                                 {Field::kGpuUtilization, "gpu_utilization", false},
+                                                 {Field::kMemory, "memory", false},
+                                                 {Field::kMemoryUtilization, "memory_utilization", false},
+                                                 {Field::kSpeed, "speed", false},
+                                                 {Field::kMixedPrecision, "mixed_precision", false},
+                                                 {Field::kGpuMilli, "gpu_milli", false},
+                                                 {Field::kGpuModels, "gpu_models", false},
+                                                 {Field::kCpuMilli, "cpu_milli", false},
+                                                 {Field::kHostMemory, "host_memory", false},
+                                                 {Field::kDeadlines, "deadlines", false},
+                                                 {Field::kPriority, "priority", false},
+                                                 {Field::kShare, "share", false}}};
 
 bool has(const std::vector<Field>& list, Field field) {
   return std::find(list.begin(), list.end(), field) != list.end();
@@ -56,33 +60,30 @@ const char* name_of(Field field) {
   return std::find_if(kFields.begin(), kFields.end(), [&](const NamedField& f) { return f.field == field; })->name;
 }
 
-bool is_in(const CsvColumns& c, Field field) {
+bool is_in(const CsvColumns& columns, Field field) {
   for (std::size_t i = 0; i < kComityColumns.size(); ++i) {
-    if (kComityColumns[i].field == field) return c.wanted[i];
+    if (kComityColumns[i].field == field) return columns.wanted[i];
   }
   return false;
 }
 
-// Drops what a row and its attributes measured.
-void erase(const std::vector<Field>& drop, Row& row) {
-  if (has(drop, Field::kEstimate)) row.request.estimate = -1;
-  if (has(drop, Field::kWait)) row.wait = -1;
-}
-void erase(const std::vector<Field>& drop, profile::Attributes& a) {
-  for (const Field field : drop) {
-    switch (field) {
-      case Field::kBatchSize: a.batch_size = -1; break;
-      case Field::kIterations: a.iterations = -1; break;
-      case Field::kGpuUtilization: a.gpu_utilization = -1; break;
-      case Field::kMemory: a.memory_mb = -1; break;
-      case Field::kMemoryUtilization: a.memory_utilization = -1; break;
-      case Field::kSpeed: a.speed = -1; break;
-      case Field::kHostMemory: a.host_memory_mb = -1; break;
-      case Field::kCpuMilli: a.cpu_milli = -1; break;
-      case Field::kPriority: a.priority = -1; break;
-      case Field::kDeadlines: a.deadlines = {}; break;
-      default: break;  // a name, renamed to nothing by the copier, or a field of the row
-    }
+void erase(Field field, profile::Attributes& a) {
+  switch (field) {
+    case Field::kBatchSize: a.batch_size = -1; break;
+    case Field::kIterations: a.iterations = -1; break;
+    case Field::kGpuUtilization: a.gpu_utilization = -1; break;
+    case Field::kMemory: a.memory_mb = -1; break;
+    case Field::kMemoryUtilization: a.memory_utilization = -1; break;
+    case Field::kSpeed: a.speed = -1; break;
+    case Field::kMixedPrecision: a.mixed_precision = -1; break;
+    case Field::kGpuMilli: a.gpu_milli = -1; break;
+    case Field::kGpuModels: a.gpu_models = {}; break;
+    case Field::kCpuMilli: a.cpu_milli = -1; break;
+    case Field::kHostMemory: a.host_memory_mb = -1; break;
+    case Field::kDeadlines: a.deadlines = {}; break;
+    case Field::kPriority: a.priority = -1; break;
+    case Field::kShare: a.share = -1; break;
+    default: break;  // names are the copier's, estimates and waits the row's
   }
 }
 
@@ -133,7 +134,8 @@ void list_fields(const Trace& before, const AnonymiseOptions& o, Anonymised& out
   const CsvColumns columns = needed_columns(before);
   for (const NamedField& f : kFields) {
     if (!is_in(columns, f.field)) continue;
-    (has(o.hash, f.field) ? out.hashed : has(o.drop, f.field) ? out.dropped : out.kept).emplace_back(f.name);
+    const bool hashed = has(o.hash, f.field == Field::kGpuModels ? Field::kGpuType : f.field);
+    (has(o.drop, f.field) ? out.dropped : hashed ? out.hashed : out.kept).emplace_back(f.name);
   }
 }
 
@@ -182,6 +184,8 @@ Result<Anonymised> anonymise(const Trace& trace, const Key& key, const Anonymise
     if (has(o.drop, field)) return {};
     return has(o.hash, field) ? key.pseudonym(name_of(field), name) : name;
   });
+  const bool drop_wait = has(o.drop, Field::kWait);
+  const bool drop_estimate = has(o.drop, Field::kEstimate);
   out.trace.rows.reserve(trace.rows.size());
   for (const std::uint32_t i : order_of(trace, o.ids)) {
     Row row = copier.copy(trace.rows[i]);
@@ -190,7 +194,8 @@ Result<Anonymised> anonymise(const Trace& trace, const Key& key, const Anonymise
     const bool fits = round_up(row.duration, o.round_duration) && round_up(row.wait, o.round_duration) &&
                       round_up(row.request.estimate, o.round_duration);
     if (!fits) return too_late(trace);
-    erase(o.drop, row);
+    if (drop_wait) row.wait = -1;
+    if (drop_estimate) row.request.estimate = -1;
     if (o.ids == Ids::kHash) {
       const std::string id = trace.text_ids.empty() ? std::to_string(row.id) : trace.text_ids[i];
       out.trace.text_ids.push_back(key.pseudonym("id", id));
@@ -200,7 +205,9 @@ Result<Anonymised> anonymise(const Trace& trace, const Key& key, const Anonymise
     if (o.ids != Ids::kKeep) row.id = static_cast<std::int64_t>(out.trace.rows.size());
     out.trace.rows.push_back(row);
   }
-  for (profile::Attributes& a : out.trace.attributes) erase(o.drop, a);
+  for (profile::Attributes& a : out.trace.attributes) {
+    for (const Field field : o.drop) erase(field, a);
+  }
   return out;
 }
 

@@ -24,7 +24,7 @@ enum class Ids { kNumber, kHash, kKeep };
 struct AnonymiseOptions {
   std::vector<Field> hash = {Field::kUser, Field::kTenant, Field::kName};
   Ids ids = Ids::kNumber;
-  // Taken away altogether; commands and folders say too much to be hashed by default.
+  // Taken away altogether; a command line and a folder say too much of who runs what.
   std::vector<Field> drop = {Field::kCommand, Field::kDirectory};
   bool shift_time = false;   // submits + a number of seconds below ten years that the key determines
   bool whole_weeks = false;  // that number is whole weeks, so that weekday and hour stay
@@ -38,10 +38,10 @@ struct Anonymised {
   std::vector<std::string> kept;  // text that can still be read, and what the log measured
 };
 
-// Fields by name, separated by commas: user, tenant, group, gpu_type, name, model, dataset, class, status, command,
-// directory, and "all" for all of these; where `drop` also what was measured (estimate, wait, batch_size, iterations,
-// gpu_utilization, memory, memory_utilization, speed, host_memory, cpu_milli, priority, deadlines). kUsage for another,
-// naming `option` and the nearest name.
+// Fields by name, separated by commas: user, tenant, group, gpu_type (and GPU models), name, model, dataset, command,
+// directory, and "all" for all of these; where `drop` also class, status, estimate, wait, batch_size, iterations,
+// gpu_utilization, memory, memory_utilization, speed, mixed_precision, gpu_milli, gpu_models, cpu_milli, host_memory,
+// deadlines, priority, share. kUsage for another, naming `option` and the nearest name.
 [[nodiscard]] Result<std::vector<Field>> parse_fields(std::string_view text, bool drop, const std::string& option);
 
 // Unless ids stay, the rows of the result are in order of submission, those of one instant by their old ids as a replay

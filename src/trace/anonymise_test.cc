@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "trace/comity_columns.h"
 #include "trace/stats.h"
 #include "trace/test_files.h"
 #include "trace/writer.h"
@@ -40,10 +41,11 @@ std::string name(const Trace& trace, std::uint32_t index) {
 Trace sample() {
   auto trace = read_text(
       "job_id,submit_s,duration_s,gpus,user,tenant,group,gpu_type,estimate_s,wait_s,name,model,dataset,batch_size,"
-      "iterations,gpu_utilization,memory_mb\n"
-      "17,100.5,61,2,ann,lab,main,a100,100,3,secret-run,bert,wiki,32,1000,55.5,8000\n"
-      "4,100.5,59,1,bob,ann,main,a100,,,,,,,,,\n"
-      "5,50,10,4,ann,lab,main,v100,20,0,other-run,bert,wiki,64,,,\n");
+      "iterations,gpu_utilization,memory_mb,class,status,command,directory,gpu_models,deadlines\n"
+      "17,100.5,61,2,ann,lab,main,a100,100,3,secret-run,bert,wiki,32,1000,55.5,8000,slo,Pass,run secret.py,/home/ann,"
+      "a100|h100,60:10:strict\n"
+      "4,100.5,59,1,bob,ann,main,a100,,,,,,,,,,,,,,,\n"
+      "5,50,10,4,ann,lab,main,v100,20,0,other-run,bert,wiki,64,,,,,,,,,\n");
   EXPECT_TRUE(trace) << trace.error().text();
   return std::move(*trace);
 }
@@ -53,12 +55,15 @@ TEST(Anonymise, HashesWhatWasChosenAndNothingElse) {
   const auto done = anonymise(trace, key_of(1), {});
   ASSERT_TRUE(done) << done.error().text();
   const std::string csv = as_csv(done->trace);
-  for (const char* text : {"ann", "bob", "lab", "secret", "other-run", "17"})
+  for (const char* text : {"ann", "bob", "lab", "secret", "other-run", "17", "home", ".py"})
     EXPECT_EQ(csv.find(text), std::string::npos) << text << " in\n" << csv;
-  for (const char* text : {"main", "a100", "v100", "bert", "wiki"}) EXPECT_NE(csv.find(text), std::string::npos);
+  for (const char* text : {"main", "a100|h100", "v100", "bert", "wiki", "slo", "Pass", "60:10:strict"})
+    EXPECT_NE(csv.find(text), std::string::npos);
   EXPECT_EQ(done->hashed, (std::vector<std::string>{"user", "tenant", "name"}));
-  EXPECT_EQ(done->kept, (std::vector<std::string>{"group", "gpu_type", "model", "dataset", "estimate", "wait",
-                                                  "batch_size", "iterations", "gpu_utilization", "memory"}));
+  EXPECT_EQ(done->dropped, (std::vector<std::string>{"command", "directory"}));
+  EXPECT_EQ(done->kept, (std::vector<std::string>{"group", "gpu_type", "model", "dataset", "class", "status",
+                                                  "estimate", "wait", "batch_size", "iterations", "gpu_utilization",
+                                                  "memory", "gpu_models", "deadlines"}));
   // In order of submission, then of the old id: 5, 4, 17.
   const Trace& t = done->trace;
   ASSERT_EQ(t.rows.size(), 3U);
@@ -74,7 +79,9 @@ TEST(Anonymise, DropsRoundsAndShifts) {
   const Trace trace = sample();
   AnonymiseOptions options;
   options.hash = {};
-  auto drop = parse_fields("all,wait,estimate,batch_size,iterations,gpu_utilization,memory", true, "--drop");
+  auto drop =
+      parse_fields("all,class,status,wait,estimate,batch_size,iterations,gpu_utilization,memory,gpu_models,deadlines",
+                   true, "--drop");
   ASSERT_TRUE(drop);
   options.drop = *drop;
   options.round_submit = 60 * kSecond;
@@ -102,6 +109,32 @@ TEST(Anonymise, DropsRoundsAndShifts) {
     options.whole_weeks = false;
   }
   EXPECT_EQ(shifts.size(), 3U);
+}
+
+// What is new in Comity's CSV must not be given away unseen.
+TEST(Anonymise, KnowsEveryColumn) {
+  const std::set<Field> bare = {Field::kId,    Field::kSubmit,      Field::kDuration,      Field::kGpus,
+                                Field::kNodes, Field::kGpusPerNode, Field::kDurationBasis, Field::kDeclaredGpus};
+  const auto all = parse_fields(
+      "all,class,status,estimate,wait,batch_size,iterations,gpu_utilization,memory,memory_utilization,speed,"
+      "mixed_precision,gpu_milli,gpu_models,cpu_milli,host_memory,deadlines,priority,share",
+      true, "--drop");
+  ASSERT_TRUE(all) << all.error().text();
+  std::set<Field> known(all->begin(), all->end());
+  known.insert(bare.begin(), bare.end());
+  for (const NamedColumn& column : kComityColumns) EXPECT_TRUE(known.contains(column.field)) << column.title;
+}
+
+TEST(Anonymise, GpuModelsGoWithGpuTypes) {
+  const Trace trace = sample();
+  AnonymiseOptions options;
+  options.hash = {Field::kGpuType};
+  const Key key = key_of(4);
+  const auto done = anonymise(trace, key, options);
+  ASSERT_TRUE(done);
+  const std::string csv = as_csv(done->trace);
+  EXPECT_NE(csv.find(key.pseudonym("gpu_type", "a100") + "|" + key.pseudonym("gpu_type", "h100")), std::string::npos);
+  EXPECT_EQ(csv.find("a100"), std::string::npos);
 }
 
 TEST(Anonymise, IdsAreNumberedHashedOrKept) {
@@ -180,14 +213,16 @@ TEST(Anonymise, OneKeyKeepsJoinsAndAnotherBreaksThem) {
 }
 
 TEST(Anonymise, RealTracesReadBack) {
-  for (const char* file : {"philly_week_20171001.csv", "philly_week_cap2d_lucid.csv.gz", "swf/lublin_256.swf.gz"}) {
+  for (const char* file : {"philly_week_20171001.csv", "philly_week_cap2d_lucid.csv.gz", "swf/lublin_256.swf.gz",
+                           "openb/openb_pod_list_default.csv.gz", "chronus/chr_Philly_MIX1_400.csv"}) {
     const std::string path = shared_trace(file);
     COMITY_NEED_TRACE(path)
     const auto trace = read_trace(path, {});
-    ASSERT_TRUE(trace);
+    ASSERT_TRUE(trace) << file;
     AnonymiseOptions options;
     options.ids = Ids::kHash;
     options.hash = *parse_fields("all", false, "--fields");
+    options.drop = {};
     const auto done = anonymise(*trace, key_of(3), options);
     ASSERT_TRUE(done);
     const auto back = read_text(as_csv(done->trace));

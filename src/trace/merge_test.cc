@@ -46,6 +46,23 @@ TEST(Merge, TwoFormatsInOrder) {
   EXPECT_EQ(name(t, t.attributes[t.rows[2].request.attributes].model), "bert");
 }
 
+TEST(Merge, ListsStayWithTheirJobs) {
+  const auto traces = read_all({"submit_s,duration_s,gpus,deadlines,gpu_models\n0,1,1,60:10:strict,a100\n2,1,1,,\n",
+                                "submit_s,duration_s,gpus,deadlines,gpu_models\n1,1,1,5:2:soft|9:1:soft,v100|a100\n"});
+  const auto merged = merge_traces(traces, {});
+  ASSERT_TRUE(merged);
+  const Trace& t = merged->trace;
+  const profile::Attributes& a = t.attributes[t.rows[0].request.attributes];
+  const profile::Attributes& b = t.attributes[t.rows[1].request.attributes];
+  ASSERT_EQ(a.deadlines.count, 1U);
+  ASSERT_EQ(b.deadlines.count, 2U);
+  EXPECT_EQ(t.deadlines[a.deadlines.first].after, 60 * kSecond);
+  EXPECT_EQ(t.deadlines[b.deadlines.first + 1].after, 9 * kSecond);
+  ASSERT_EQ(b.gpu_models.count, 2U);
+  EXPECT_EQ(t.gpu_models[b.gpu_models.first + 1], t.gpu_models[a.gpu_models.first]);
+  EXPECT_EQ(t.rows[2].request.attributes, profile::kNoAttributes);
+}
+
 TEST(Merge, ClashingIdsGetTheirTracesNumber) {
   const auto traces = read_all(
       {"job_id,submit_s,duration_s,gpus\n1,0,1,1\n2,5,1,1\n", "job_id,submit_s,duration_s,gpus\n2,0,1,1\nx,7,1,1\n"});

@@ -10,12 +10,11 @@ constexpr std::uint32_t kUnknown = 0xfffffffeU;
 // What is added there has to be copied below, and anonymise.cc has to know whether it may be published.
 static_assert(sizeof(profile::Attributes) == 128);
 
-profile::List copy_list(profile::List list, const std::vector<profile::Deadline>& from,
-                        std::vector<profile::Deadline>& to) {
-  const auto first = static_cast<std::uint32_t>(to.size());
-  to.insert(to.end(), from.begin() + list.first, from.begin() + list.first + list.count);
-  return {first, list.count};
-}
+// In the order of profile::kAttributeNames.
+constexpr std::array<Field, 8> kAttributeFields = {Field::kName,      Field::kModel,        Field::kDataset,
+                                                   Field::kClass,     Field::kStatus,       Field::kCommand,
+                                                   Field::kDirectory, Field::kDurationBasis};
+static_assert(kAttributeFields.size() == profile::kAttributeNames.size());
 
 }  // namespace
 
@@ -39,24 +38,22 @@ std::uint32_t RowCopier::attributes(std::uint32_t index) {
   std::uint32_t& known = attributes_[index];
   if (known != kUnknown) return known;
   profile::Attributes a = from_->attributes[index];
-  for (std::size_t i = 0; i < profile::kAttributeNames.size(); ++i) {
-    std::uint32_t& index_of_name = a.*profile::kAttributeNames[i];
-    index_of_name = name(static_cast<Field>(static_cast<std::size_t>(Field::kName) + i), index_of_name);
+  for (std::size_t i = 0; i < profile::kAttributeNames.size(); ++i)
+    a.*profile::kAttributeNames[i] = name(kAttributeFields[i], a.*profile::kAttributeNames[i]);
+  a.deadlines.first = static_cast<std::uint32_t>(to_->deadlines.size());
+  const auto deadlines = from_->deadlines.begin() + from_->attributes[index].deadlines.first;
+  to_->deadlines.insert(to_->deadlines.end(), deadlines, deadlines + a.deadlines.count);
+  const profile::List models = a.gpu_models;
+  a.gpu_models = {.first = static_cast<std::uint32_t>(to_->gpu_models.size()), .count = 0};
+  for (std::uint32_t i = 0; i < models.count; ++i) {
+    const std::uint32_t model = name(Field::kGpuType, from_->gpu_models[models.first + i]);
+    if (model == profile::kNoName) continue;
+    to_->gpu_models.push_back(model);
+    ++a.gpu_models.count;
   }
-  a.deadlines = copy_list(a.deadlines, from_->deadlines, to_->deadlines);
-  a.gpu_models = copy_models(a.gpu_models);
   known = static_cast<std::uint32_t>(to_->attributes.size());
   to_->attributes.push_back(a);
   return known;
-}
-
-profile::List RowCopier::copy_models(profile::List list) {
-  const auto first = static_cast<std::uint32_t>(to_->gpu_models.size());
-  for (std::uint32_t i = 0; i < list.count; ++i) {
-    const std::uint32_t model = name(Field::kGpuType, from_->gpu_models[list.first + i]);
-    if (model != profile::kNoName) to_->gpu_models.push_back(model);
-  }
-  return {first, static_cast<std::uint32_t>(to_->gpu_models.size()) - first};
 }
 
 Row RowCopier::copy(const Row& row) {

@@ -16,10 +16,11 @@ namespace comity::trace {
 
 class RowCopier {
  public:
-  // What a name of a field (is_name()) is called in the new trace; "" takes it away.
+  // What a name of a field (is_name()) is called in the new trace; "" takes it away. The names of a list of GPU models
+  // are names of Field::kGpuType.
   using Rename = std::function<std::string(Field, const std::string&)>;
 
-  // Both traces must outlive the copier. O(1) a row, and 28 bytes a name of `from`.
+  // Both traces must outlive the copier. O(lists) a row, and 48 bytes a name of `from`.
   RowCopier(const Trace& from, Trace& to, Rename rename);
   // A copy of `row`, which is of `from`; its names and attributes are in `to`, to whose rows it is not added.
   [[nodiscard]] Row copy(const Row& row);

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "trace/record.h"
 
 namespace comity::trace {
 namespace {
@@ -95,6 +96,11 @@ Status scale_sizes(Trace& trace, const ScaleOptions& o) {
       return wrong("--size", fmt::format("a job of {} GPUs would ask for more than a million", old.total()));
     row.request.shape = {.nodes = static_cast<std::uint32_t>(nodes), .gpus = static_cast<std::uint32_t>(gpus)};
   }
+  for (profile::Attributes& a : trace.attributes) {
+    if (a.cpu_milli >= 0)
+      a.cpu_milli = std::llround(std::min(static_cast<double>(a.cpu_milli) * o.size, 1e3 * kMostCpus));
+    if (a.host_memory_mb >= 0) a.host_memory_mb *= o.size;
+  }
   return {};
 }
 
@@ -105,6 +111,10 @@ Status scale_durations(Trace& trace, const ScaleOptions& o) {
     if (row.request.estimate >= 0) row.request.estimate = times(row.request.estimate, factor);
     if (row.duration > kMaxTime || row.request.estimate > kMaxTime)
       return wrong("--duration", "a job would run for more than 73 years");
+  }
+  for (profile::Deadline& d : trace.deadlines) {
+    d.after = times(d.after, factor);
+    if (d.after > kMaxTime) return wrong("--duration", "a deadline would come after more than 73 years");
   }
   return {};
 }
@@ -183,7 +193,7 @@ Result<ScaleReport> scale_trace(Trace& trace, const ScaleOptions& o) {
   }
   if (status && o.duration != 1) {
     status = scale_durations(trace, o);
-    report.changes.push_back(fmt::format("run times and estimates x {:.6g}", o.duration));
+    report.changes.push_back(fmt::format("run times, estimates and deadlines x {:.6g}", o.duration));
   }
   if (status && o.time != 1) {
     status = scale_submits(trace, demand(trace).first, o.time, "--time");

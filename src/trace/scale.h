@@ -6,8 +6,9 @@
 //   sample    each job is kept with probability `sample`; a smaller sample of the same seed is part of a larger one
 //   sizes     GPUs times `size`, to the nearest whole number (halves up), at least 1. A job on nodes gets `size` times
 //             the nodes, rounded so, with as many GPUs each; where that is less than one node, one node with `size`
-//             times its GPUs in all. keep_powers: what was a power of two goes to the nearest one (as a ratio).
-//   run times and what users said of them, times `duration`
+//             times its GPUs in all. CPUs and main memory go with them, unrounded. keep_powers: what was a power of two
+//             goes to the nearest one (as a ratio).
+//   run times and what users said of them, and deadlines (which count from submission), times `duration`
 //   submits   their distances from the first one, times `time`; or times what makes the offered load `load`
 //
 // Offered load of G GPUs: the GPU time of all jobs over the span from the first to the last submission, over G

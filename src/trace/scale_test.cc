@@ -52,6 +52,15 @@ TEST(Scale, TimesAreExact) {
   EXPECT_EQ(report->changes.size(), 3U);  // run times, submits, waits
 }
 
+TEST(Scale, WhatGoesWithSizesAndRunTimes) {
+  auto trace = read_text("submit_s,duration_s,gpus,deadlines,cpu_milli,host_memory_mb\n0,10,2,60:1:strict,1500,1000\n");
+  ASSERT_TRUE(trace) << trace.error().text();
+  ASSERT_TRUE(scale_trace(*trace, {.duration = 2, .size = 3}));
+  EXPECT_EQ(trace->deadlines.at(0).after, 120 * kSecond);
+  EXPECT_EQ(trace->attributes.at(0).cpu_milli, 4500);
+  EXPECT_EQ(trace->attributes.at(0).host_memory_mb, 3000);
+}
+
 TEST(Scale, LongTimesKeepTheirLastDigit) {
   Trace trace = make({{0, 1, 1}, {1'000'000'007, 1, 1}});
   trace.rows[1].submit += 3;

@@ -34,6 +34,7 @@ class GittinsTable {
   std::vector<double> samples_;
   std::vector<double> index_;  // of a job whose next sample is this one
   std::vector<std::uint32_t> level_;
+  std::vector<double> until_;  // the first sample from this one on behind which the level is another
 };
 
 }  // namespace comity::sched

@@ -54,11 +54,10 @@ class LucidSrtf : public LucidPreemptive {
   Time allowed(Time now) override { return ticks_.next(now, kTick); }
 
   // The rank is twice the remaining time, and one more for running jobs.
-  void rank_all(Pass& pass, Group& group) override {
+  bool rank_all(Pass& pass, Group& group) override {
     for (Ranked& r : group.running) r.rank = 2 * (r.mark - pass.now()) + 1;
-    const auto less = [](const Ranked& a, const Ranked& b) { return before(a, b); };
-    if (!std::is_sorted(group.running.begin(), group.running.end(), less))
-      std::sort(group.running.begin(), group.running.end(), less);
+    sort(group.running);
+    return false;
   }
   Key place_arrival(const Job& job, std::uint32_t, Group& group) override {
     return {2 * (job.estimate - job.executed), ++group.last};
@@ -84,16 +83,15 @@ class LucidTiresias : public LucidPreemptive {
   [[nodiscard]] static std::int64_t rank_of(Time submit, bool low) { return low ? submit : submit - kHigh; }
   [[nodiscard]] static bool is_low(Time executed, std::uint32_t gpus) { return executed > kThreshold / gpus; }
 
-  void rank_all(Pass& pass, Group& group) override {
+  bool rank_all(Pass& pass, Group& group) override {
     bool sunk = false;
     for (Ranked& r : group.running) {
       if (r.rank >= 0 || !is_low(pass.now() - r.mark, r.gpus)) continue;
       r.rank += kHigh;
       sunk = true;
     }
-    if (sunk)
-      std::sort(group.running.begin(), group.running.end(),
-                [](const Ranked& a, const Ranked& b) { return before(a, b); });
+    if (sunk) sort(group.running);
+    return false;
   }
   // Ties of waiting jobs are above zero, those of running jobs below.
   Key place_arrival(const Job& job, std::uint32_t, Group& group) override {

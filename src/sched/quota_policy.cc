@@ -61,7 +61,7 @@ void QuotaPolicy::note_changes(const State& state) {
 void QuotaPolicy::make_pass(Pass& pass, Group& group) {
   const State& state = pass.state();
   group.changed = false;
-  rank_all(pass, group);
+  const bool ranked = rank_all(pass, group);
   for (const std::uint32_t job : group.arrivals) {
     if (state.ended(JobId(job)) || !pass.job(job).queued || group.waiting.contains(job)) continue;
     insert(pass, group, job, place_arrival(pass.job(job), job, group));
@@ -69,24 +69,58 @@ void QuotaPolicy::make_pass(Pass& pass, Group& group) {
   group.arrivals.clear();
   quota_.begin(group.gpus);
   group.waiting.offer(state, quota_);
-  quota_.choose(group.running);
+  bool moved = false;
+  if (quota_.choose(group.running)) {
+    moved = carry_out(pass, group);
+    group.running.swap(quota_.chosen());
+  } else if (ranked) {
+    settle(pass, group, group.running, quota_.losers());
+  }
+  group.wake = next_pass(pass, group, moved);
+}
+
+// Preempts, then starts; whether anybody was.
+bool QuotaPolicy::carry_out(Pass& pass, Group& group) {
   std::vector<Ranked>& chosen = quota_.chosen();
   std::vector<Ranked>& losers = quota_.losers();
   for (const Ranked& r : losers) pass.preempt(r.job, preemption_cost(r.gpus));
   bool moved = !losers.empty();
   std::size_t out = 0;
-  for (const Ranked& r : chosen) {
+  for (Ranked& r : chosen) {
     // One that can't be placed, or that a start has brought to a limit, keeps its place among the waiting ones.
     if (r.fresh && (!pass.job(r.job).queued || !pass.start(r.job))) continue;
     if (r.fresh) group.waiting.erase(r.job);
     moved = moved || r.fresh;
-    chosen[out++] = r;
+    if (&chosen[out] != &r) chosen[out] = r;
+    ++out;
   }
   chosen.resize(out);
   settle(pass, group, chosen, losers);
   for (Ranked& r : chosen) r.fresh = false;
-  group.running.swap(chosen);
-  group.wake = next_pass(pass, group, moved);
+  return moved;
+}
+
+void QuotaPolicy::sort(std::vector<Ranked>& list) {
+  const auto less = [](const Ranked& a, const Ranked& b) { return before(a, b); };
+  out_.clear();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    // Out of place: before its predecessor, or after its successor.
+    const bool early = kept > 0 && less(list[i], list[kept - 1]);
+    const bool late = i + 1 < list.size() && less(list[i + 1], list[i]);
+    if (early || late) {
+      out_.push_back(list[i]);
+    } else {
+      if (kept != i) list[kept] = list[i];
+      ++kept;
+    }
+  }
+  if (out_.empty()) return;
+  std::sort(out_.begin(), out_.end(), less);
+  merged_.resize(list.size());
+  std::merge(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(kept), out_.begin(), out_.end(), merged_.begin(),
+             less);
+  list.swap(merged_);
 }
 
 // One wake-up at a time: a later one is asked for when the earlier one has come.

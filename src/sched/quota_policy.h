@@ -25,6 +25,7 @@ class QuotaPolicy : public Policy {
     std::vector<std::uint32_t> arrivals;  // since the last pass, in the order in which they came
     std::int64_t gpus = 0;                // on nodes that are up, at the last pass
     bool changed = false;                 // something happened since the last pass
+    Time rank_due = 0;                    // the first instant at which a running job may rank otherwise
     Time wake = kNever;                   // when a pass is due even if nothing happens
     Time asked = kNever;                  // the wake-up that the world has been asked for and not yet given
     std::int64_t first = 0;               // ties in front of all others count down from here,
@@ -34,8 +35,8 @@ class QuotaPolicy : public Policy {
   // The first instant from `now` on at which a pass may be made.
   [[nodiscard]] virtual Time allowed(Time now) { return now; }
   // Ranks the running jobs of the group as of now and puts them in order; may move waiting ones as well. Arrivals come
-  // after it.
-  virtual void rank_all(Pass& pass, Group& group) = 0;
+  // after it. Whether settle() has to be called even if nobody is started or preempted.
+  virtual bool rank_all(Pass& pass, Group& group) = 0;
   // The place of a job that joins the waiting ones; it may have run before (its node failed, it was held).
   [[nodiscard]] virtual Key place_arrival(const Job& job, std::uint32_t id, Group& group) = 0;
   [[nodiscard]] virtual Time preemption_cost(std::uint32_t gpus) const = 0;
@@ -48,6 +49,8 @@ class QuotaPolicy : public Policy {
   virtual void job_ended(Pass&, Group&, const Ranked&) {}
 
   // Among the waiting ones; a job that a limit keeps from its list joins when it is let in.
+  // Puts a list in order of which few are out of place.
+  void sort(std::vector<Ranked>& list);
   static void insert(const Pass& pass, Group& group, std::uint32_t job, Key key) {
     if (pass.job(job).queued) group.waiting.insert(job, pass.job(job).shape, key);
   }
@@ -57,11 +60,14 @@ class QuotaPolicy : public Policy {
   void note_left(Pass& pass, Group& group);
   void note_changes(const State& state);
   void make_pass(Pass& pass, Group& group);
+  [[nodiscard]] bool carry_out(Pass& pass, Group& group);
   static void ask(Pass& pass, Group& group);
 
   std::vector<std::unique_ptr<Group>> groups_;
   std::size_t seen_ = 0;  // of State::queue_changes() in this round of groups
   Quota quota_;
+  std::vector<Ranked> out_;  // scratch of sort()
+  std::vector<Ranked> merged_;
 };
 
 }  // namespace comity::sched

@@ -53,11 +53,18 @@ GittinsTable::GittinsTable(std::vector<double> samples, double quantum) : sample
   }
 }
 
-GittinsTable::Step GittinsTable::at(double attained) const {
-  const auto it = std::upper_bound(samples_.begin(), samples_.end(), attained);
-  if (it == samples_.end()) return {.index = 0, .level = 0, .until = std::numeric_limits<double>::infinity()};
-  const auto i = static_cast<std::size_t>(it - samples_.begin());
-  return {.index = index_[i], .level = level_[i], .until = until_[i]};
+GittinsTable::Step GittinsTable::at(double attained, std::uint32_t from) const {
+  constexpr std::size_t kNear = 4;
+  std::size_t i = from;
+  while (i < samples_.size() && i < from + kNear && samples_[i] <= attained) ++i;
+  if (i == from + kNear) {
+    const auto begin = samples_.begin() + static_cast<std::ptrdiff_t>(std::min(i, samples_.size()));
+    i = static_cast<std::size_t>(std::upper_bound(begin, samples_.end(), attained) - samples_.begin());
+  }
+  const auto next = static_cast<std::uint32_t>(i);
+  if (i >= samples_.size())
+    return {.index = 0, .level = 0, .until = std::numeric_limits<double>::infinity(), .next = next};
+  return {.index = index_[i], .level = level_[i], .until = until_[i], .next = next};
 }
 
 namespace {
@@ -74,7 +81,8 @@ class Gittins : public QuotaPolicy {
   }
 
  private:
-  // Ranked::mark = now - executed at any instant of a run; Ranked::next = the instant from which its index may differ.
+  // Ranked::mark = now - executed at any instant of a run; Ranked::next = the instant from which its index may differ;
+  // Ranked::step = GittinsTable::Step::next.
 
   // What is known of one group beside QuotaPolicy's: the next instant u, jobs preempted at the last pass.
   struct Extra {
@@ -94,8 +102,8 @@ class Gittins : public QuotaPolicy {
   [[nodiscard]] std::int64_t rank_of(const GittinsTable::Step& step) const {
     return artifact_ ? std::int64_t{step.level} : -std::int64_t{step.level};
   }
-  [[nodiscard]] GittinsTable::Step step(Time executed, std::uint32_t gpus) const {
-    return table_.at(to_seconds(executed) * gpus);
+  [[nodiscard]] GittinsTable::Step step(Time executed, std::uint32_t gpus, std::uint32_t from = 0) const {
+    return table_.at(to_seconds(executed) * gpus, from);
   }
   [[nodiscard]] GittinsTable::Step waiting_step(const Job& job) const {
     return step(job.executed, artifact_ ? 1 : job.gpus);
@@ -116,7 +124,8 @@ class Gittins : public QuotaPolicy {
     for (std::uint32_t i = 0; i < group.running.size() && (anew || pass.now() >= group.rank_due); ++i) {
       Ranked& r = group.running[i];
       if (!anew && pass.now() < r.next) continue;
-      const GittinsTable::Step s = step(pass.now() - r.mark, r.gpus);
+      const GittinsTable::Step s = step(pass.now() - r.mark, r.gpus, anew ? 0 : r.step);
+      r.step = s.next;
       const double until = std::ceil(s.until / r.gpus * 1e9);
       r.next = until < static_cast<double>(kMaxTime) ? r.mark + static_cast<Time>(until) : kNever;
       if (rank_of(s) != r.rank) moves_.push_back({r.rank, r.tie, rank_of(s), r.job, i});

@@ -72,7 +72,8 @@ void Quota::take_waiting(std::size_t i) {
                      .next = 0,
                      .job = front.entry->job,
                      .gpus = static_cast<std::uint32_t>(front.gpus),
-                     .fresh = true});
+                     .fresh = true,
+                     .step = 0});
   left_ -= front.gpus;
   front.entry = front.queue->after(*front.entry);
   if (front.entry == nullptr) drop_at(fronts_, i);

@@ -21,7 +21,8 @@ struct Ranked {
   Time next = 0;
   std::uint32_t job = 0;
   std::uint32_t gpus = 0;
-  bool fresh = false;  // chosen to start
+  bool fresh = false;      // chosen to start
+  std::uint32_t step = 0;  // the policy's own
 
   [[nodiscard]] friend bool before(const Ranked& a, const Ranked& b) {
     if (a.rank != b.rank) return a.rank < b.rank;

@@ -101,26 +101,13 @@ bool QuotaPolicy::carry_out(Pass& pass, Group& group) {
 }
 
 void QuotaPolicy::sort(std::vector<Ranked>& list) {
-  const auto less = [](const Ranked& a, const Ranked& b) { return before(a, b); };
-  out_.clear();
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    // Out of place: before its predecessor, or after its successor.
-    const bool early = kept > 0 && less(list[i], list[kept - 1]);
-    const bool late = i + 1 < list.size() && less(list[i + 1], list[i]);
-    if (early || late) {
-      out_.push_back(list[i]);
-    } else {
-      if (kept != i) list[kept] = list[i];
-      ++kept;
-    }
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    if (!before(list[i], list[i - 1])) continue;
+    const Ranked moving = list[i];
+    std::size_t at = i;
+    for (; at > 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
+    list[at] = moving;
   }
-  if (out_.empty()) return;
-  std::sort(out_.begin(), out_.end(), less);
-  merged_.resize(list.size());
-  std::merge(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(kept), out_.begin(), out_.end(), merged_.begin(),
-             less);
-  list.swap(merged_);
 }
 
 // One wake-up at a time: a later one is asked for when the earlier one has come.

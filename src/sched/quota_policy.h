@@ -49,8 +49,8 @@ class QuotaPolicy : public Policy {
   virtual void job_ended(Pass&, Group&, const Ranked&) {}
 
   // Among the waiting ones; a job that a limit keeps from its list joins when it is let in.
-  // Puts a list in order of which few are out of place.
-  void sort(std::vector<Ranked>& list);
+  // Puts a list in order that nearly is: O(list + by how much its entries are out of place).
+  static void sort(std::vector<Ranked>& list);
   static void insert(const Pass& pass, Group& group, std::uint32_t job, Key key) {
     if (pass.job(job).queued) group.waiting.insert(job, pass.job(job).shape, key);
   }
@@ -66,8 +66,6 @@ class QuotaPolicy : public Policy {
   std::vector<std::unique_ptr<Group>> groups_;
   std::size_t seen_ = 0;  // of State::queue_changes() in this round of groups
   Quota quota_;
-  std::vector<Ranked> out_;  // scratch of sort()
-  std::vector<Ranked> merged_;
 };
 
 }  // namespace comity::sched

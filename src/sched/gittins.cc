@@ -189,7 +189,7 @@ class Gittins : public QuotaPolicy {
     }
   }
 
-  Time next_pass(Pass& pass, Group& group, bool) override {
+  Time next_pass(Pass& pass, Group& group) override {
     group.rank_due = kNever;
     for (const Ranked& r : group.running) group.rank_due = std::min(group.rank_due, r.next);
     Extra& more = extra(group);

@@ -69,35 +69,31 @@ void QuotaPolicy::make_pass(Pass& pass, Group& group) {
   group.arrivals.clear();
   quota_.begin(group.gpus);
   group.waiting.offer(state, quota_);
-  bool moved = false;
   if (quota_.choose(group.running)) {
-    moved = carry_out(pass, group);
+    carry_out(pass, group);
     group.running.swap(quota_.chosen());
   } else if (ranked) {
     settle(pass, group, group.running, quota_.losers());
   }
-  group.wake = next_pass(pass, group, moved);
+  group.wake = next_pass(pass, group);
 }
 
-// Preempts, then starts; whether anybody was.
-bool QuotaPolicy::carry_out(Pass& pass, Group& group) {
+// Preempts, then starts.
+void QuotaPolicy::carry_out(Pass& pass, Group& group) {
   std::vector<Ranked>& chosen = quota_.chosen();
   std::vector<Ranked>& losers = quota_.losers();
   for (const Ranked& r : losers) pass.preempt(r.job, preemption_cost(r.gpus));
-  bool moved = !losers.empty();
   std::size_t out = 0;
   for (Ranked& r : chosen) {
     // One that can't be placed, or that a start has brought to a limit, keeps its place among the waiting ones.
     if (r.fresh && (!pass.job(r.job).queued || !pass.start(r.job))) continue;
     if (r.fresh) group.waiting.erase(r.job);
-    moved = moved || r.fresh;
     if (&chosen[out] != &r) chosen[out] = r;
     ++out;
   }
   chosen.resize(out);
   settle(pass, group, chosen, losers);
   for (Ranked& r : chosen) r.fresh = false;
-  return moved;
 }
 
 void QuotaPolicy::sort(std::vector<Ranked>& list) {

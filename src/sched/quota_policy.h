@@ -43,8 +43,8 @@ class QuotaPolicy : public Policy {
   // After the decisions: losers() have been preempted and need a place among the waiting ones; those of chosen() that
   // are fresh have just started, and may get a new place among the running ones.
   virtual void settle(Pass& pass, Group& group, std::vector<Ranked>& chosen, std::vector<Ranked>& losers) = 0;
-  // When the next pass is due if nothing happens, or kNever. `moved`: this pass started or preempted somebody.
-  [[nodiscard]] virtual Time next_pass(Pass& pass, Group& group, bool moved) = 0;
+  // When the next pass is due if nothing happens, or kNever.
+  [[nodiscard]] virtual Time next_pass(Pass& pass, Group& group) = 0;
   // A job of the group ended (or was cancelled or stopped).
   virtual void job_ended(Pass&, Group&, const Ranked&) {}
 
@@ -60,7 +60,7 @@ class QuotaPolicy : public Policy {
   void note_left(Pass& pass, Group& group);
   void note_changes(const State& state);
   void make_pass(Pass& pass, Group& group);
-  [[nodiscard]] bool carry_out(Pass& pass, Group& group);
+  void carry_out(Pass& pass, Group& group);
   static void ask(Pass& pass, Group& group);
 
   std::vector<std::unique_ptr<Group>> groups_;

@@ -103,7 +103,7 @@ class Dlas : public QuotaPolicy {
     }
   }
 
-  Time next_pass(Pass& pass, Group& group, bool) override {
+  Time next_pass(Pass& pass, Group& group) override {
     Time first = kNever;
     group.rank_due = kNever;
     for (const Ranked& r : group.running) {

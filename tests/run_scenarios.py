@@ -141,7 +141,8 @@ class Outcome:
 
 
 def execute(case, command, folder, path):
-    words = [w.replace("{input}", str(path)).replace("{tmp}", str(folder)) for w in command]
+    data = str(shared_root() / "data")
+    words = [w.replace("{input}", str(path)).replace("{tmp}", str(folder)).replace("{data}", data) for w in command]
     looked_into = any({"path", "ascending", "error"} & set(e) for e in case["expect"]) or {"golden", "same"} & set(case)
     if looked_into and "-o" not in words:
         words += ["-o", "json"]

@@ -16,7 +16,7 @@ namespace comity {
 
 namespace {
 
-using Typed = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
+using Typed = std::variant<bool, std::int64_t, double, std::string>;
 
 struct Refusal {
   std::string message;
@@ -69,15 +69,8 @@ tl::expected<std::pair<Typed, double>, Refusal> parse_value(const Param& p, std:
         return refuse(fmt::format("not one of {}", fmt::join(p.choices, ", ")));
       }
       break;
-    case Param::Type::kList: {
-      if (text.size() > limits::kNameBytes) return refuse(fmt::format("longer than {} bytes", limits::kNameBytes));
-      auto list = parse_list(p, text);
-      if (!list) return tl::unexpected<Refusal>(std::move(list.error()));
-      return std::pair(Typed(std::move(*list)), p.low);
-    }
+    case Param::Type::kList:
     case Param::Type::kFile:
-      if (text.size() > limits::kNameBytes) return refuse(fmt::format("longer than {} bytes", limits::kNameBytes));
-      return std::pair(Typed(std::vector<double>()), p.low);
     case Param::Type::kText:
       if (text.size() > limits::kNameBytes) return refuse(fmt::format("longer than {} bytes", limits::kNameBytes));
       break;
@@ -123,10 +116,15 @@ Status Params::set(std::string_view name, std::string_view value, std::string or
   auto parsed = parse_value(*p, value);
   if (!parsed) return bad(std::move(parsed.error().message), std::move(parsed.error().hint));
   auto& [typed, number] = *parsed;
-  if (!in_range(*p, number)) {
-    return bad(fmt::format("{} is out of range", printable(value)), range_text(*p));
+  if (!in_range(*p, number)) return bad(fmt::format("{} is out of range", printable(value)), range_text(*p));
+  std::vector<double> list;
+  if (p->type == Param::Type::kList) {
+    auto numbers = parse_list(*p, value);
+    if (!numbers) return bad(std::move(numbers.error().message), std::move(numbers.error().hint));
+    list = std::move(*numbers);
   }
-  values_.insert_or_assign(std::string(name), Value{std::move(typed), std::string(value), std::move(origin)});
+  values_.insert_or_assign(std::string(name),
+                           Value{std::move(typed), std::move(list), std::string(value), std::move(origin)});
   return {};
 }
 
@@ -144,7 +142,7 @@ Status Params::load(std::string_view name, std::vector<double> numbers) {
                       .hint = range_text(*p),
                       .cause = {}});
   }
-  value.v = std::move(numbers);
+  value.list = std::move(numbers);
   return {};
 }
 
@@ -180,9 +178,9 @@ const std::string& Params::text(std::string_view name) const {
 }
 
 const std::vector<double>& Params::reals(std::string_view name) const {
-  const std::vector<double>* v = std::get_if<std::vector<double>>(&get(name).v);
-  COMITY_CHECK(v != nullptr);
-  return *v;
+  const Param* p = find(name);
+  COMITY_CHECK(p != nullptr && (p->type == Param::Type::kList || p->type == Param::Type::kFile));
+  return get(name).list;
 }
 
 const std::string& Params::value_text(std::string_view name) const { return get(name).text; }

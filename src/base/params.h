@@ -57,7 +57,8 @@ class Params {
 
  private:
   struct Value {
-    std::variant<bool, std::int64_t, double, std::string, std::vector<double>> v;
+    std::variant<bool, std::int64_t, double, std::string> v;
+    std::vector<double> list;  // kList and kFile
     std::string text;
     std::string origin;
   };

@@ -96,5 +96,27 @@ TEST(ParamsTest, MisuseIsABug) {
               testing::ExitedWithCode(70), "contains");
 }
 
+TEST(ParamsTest, AListIsNumbersWithinTheRange) {
+  Params params({declare("easy.limits", Param::Type::kList, "1,2.5", 0, 100)});
+  EXPECT_EQ(params.reals("easy.limits"), (std::vector<double>{1, 2.5}));
+  ASSERT_TRUE(params.set("easy.limits", "7"));
+  EXPECT_EQ(params.reals("easy.limits"), (std::vector<double>{7}));
+  for (const char* bad : {"", "1,", "1,x", "1,101", "-1"}) EXPECT_FALSE(params.set("easy.limits", bad)) << bad;
+  EXPECT_EQ(params.reals("easy.limits"), (std::vector<double>{7}));
+}
+
+TEST(ParamsTest, AFileIsItsPathUntilItsNumbersAreLoaded) {
+  Params params({declare("easy.samples", Param::Type::kFile, "", 0, 100)});
+  EXPECT_TRUE(params.reals("easy.samples").empty());
+  ASSERT_TRUE(params.set("easy.samples", "a.csv"));
+  EXPECT_EQ(params.value_text("easy.samples"), "a.csv");
+  ASSERT_TRUE(params.load("easy.samples", {3, 4}));
+  EXPECT_EQ(params.reals("easy.samples"), (std::vector<double>{3, 4}));
+  const Status bad = params.load("easy.samples", {3, 400});
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().file, "a.csv");
+  EXPECT_NE(bad.error().message.find("number 2"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace comity

@@ -45,7 +45,11 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> by_rule(const std::vector<s
   const std::uint32_t rest = g > n ? g % n : g;
   for (const std::uint32_t i : whole) out.emplace_back(i, n);
   if (rest == 0) return out;
-  const std::int64_t at = one(rest, whole);
+  std::int64_t at = one(rest, whole);
+  for (std::uint32_t i = 0; rule == Placement::kLucid && g > n && i < free.size(); ++i) {
+    if (!whole.contains(i) && at >= 0 && free[i] > free[static_cast<std::size_t>(at)]) at = i;
+    if (!whole.contains(i) && at > i && free[i] == free[static_cast<std::size_t>(at)]) at = i;
+  }
   if (at < 0) return {};
   out.emplace_back(static_cast<std::uint32_t>(at), rest);
   return out;
@@ -86,6 +90,9 @@ void same_as_rule(Placement rule) {
 
 TEST(Pool, BestFitIsRuleR4) {
   EXPECT_TRUE(rc::check([] { same_as_rule(Placement::kBestFit); }));
+}
+TEST(Pool, LucidGivesTheRemainderOfAGangToTheNodeWithMostFree) {
+  EXPECT_TRUE(rc::check([] { same_as_rule(Placement::kLucid); }));
 }
 TEST(Pool, FirstFitIsRuleR3) {
   EXPECT_TRUE(rc::check([] { same_as_rule(Placement::kFirstFit); }));

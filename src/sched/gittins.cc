@@ -4,8 +4,8 @@
 // instants u' = u + now, u = the quantum at first; equal indices keep the order of the last pass, newcomers last.
 // tiresias.gittins_order = artifact is the authors' simulator: the LOWEST index first, and the seconds that a waiting
 // job has run in the place of its GPU seconds.
-// Without a file of samples the index is taken from the GPU time of the jobs that ended so far (the last 10,000), made
-// anew whenever their number has grown by a tenth; before the first eight all indices are equal.
+// Without a file of samples the index is taken from a thousand quantiles of the GPU times of the last 10,000 jobs that
+// ended, made anew whenever their number has grown by a tenth; before the first eight all indices are equal.
 // Cost of a pass: O(running + newcomers x shapes); O(jobs log jobs) when the samples are taken anew.
 #include "sched/gittins.h"
 
@@ -47,19 +47,31 @@ GittinsTable::GittinsTable(std::vector<double> samples, double quantum) : sample
   for (const double v : index_)
     level_.push_back(
         static_cast<std::uint32_t>(std::lower_bound(distinct.begin(), distinct.end(), v) - distinct.begin()));
+  until_ = samples_;
+  for (std::size_t i = n - 1; i-- > 0;) {
+    if (level_[i] == level_[i + 1]) until_[i] = until_[i + 1];
+  }
 }
 
-GittinsTable::Step GittinsTable::at(double attained) const {
-  const auto it = std::upper_bound(samples_.begin(), samples_.end(), attained);
-  if (it == samples_.end()) return {.index = 0, .level = 0, .until = std::numeric_limits<double>::infinity()};
-  const auto i = static_cast<std::size_t>(it - samples_.begin());
-  return {.index = index_[i], .level = level_[i], .until = *it};
+GittinsTable::Step GittinsTable::at(double attained, std::uint32_t from) const {
+  constexpr std::size_t kNear = 4;
+  std::size_t i = from;
+  while (i < samples_.size() && i < from + kNear && samples_[i] <= attained) ++i;
+  if (i == from + kNear) {
+    const auto begin = samples_.begin() + static_cast<std::ptrdiff_t>(std::min(i, samples_.size()));
+    i = static_cast<std::size_t>(std::upper_bound(begin, samples_.end(), attained) - samples_.begin());
+  }
+  const auto next = static_cast<std::uint32_t>(i);
+  if (i >= samples_.size())
+    return {.index = 0, .level = 0, .until = std::numeric_limits<double>::infinity(), .next = next};
+  return {.index = index_[i], .level = level_[i], .until = until_[i], .next = next};
 }
 
 namespace {
 
 constexpr std::size_t kLearnFrom = 8;
 constexpr std::size_t kKeptSamples = 10'000;
+constexpr std::size_t kQuantiles = 1'000;
 
 class Gittins : public QuotaPolicy {
  public:
@@ -69,7 +81,8 @@ class Gittins : public QuotaPolicy {
   }
 
  private:
-  // Ranked::mark = now - executed at any instant of a run; Ranked::next = the instant from which its index may differ.
+  // Ranked::mark = now - executed at any instant of a run; Ranked::next = the instant from which its index may differ;
+  // Ranked::step = GittinsTable::Step::next.
 
   // What is known of one group beside QuotaPolicy's: the next instant u, jobs preempted at the last pass.
   struct Extra {
@@ -82,14 +95,15 @@ class Gittins : public QuotaPolicy {
     std::int64_t tie;
     std::int64_t to;
     std::uint32_t job;
-    bool runs;
+    std::uint32_t running;  // its index among the running jobs, or kWaits
   };
+  static constexpr std::uint32_t kWaits = 0xffffffffU;
 
   [[nodiscard]] std::int64_t rank_of(const GittinsTable::Step& step) const {
     return artifact_ ? std::int64_t{step.level} : -std::int64_t{step.level};
   }
-  [[nodiscard]] GittinsTable::Step step(Time executed, std::uint32_t gpus) const {
-    return table_.at(to_seconds(executed) * gpus);
+  [[nodiscard]] GittinsTable::Step step(Time executed, std::uint32_t gpus, std::uint32_t from = 0) const {
+    return table_.at(to_seconds(executed) * gpus, from);
   }
   [[nodiscard]] GittinsTable::Step waiting_step(const Job& job) const {
     return step(job.executed, artifact_ ? 1 : job.gpus);
@@ -101,24 +115,26 @@ class Gittins : public QuotaPolicy {
     return extra_.emplace_back(&group, Extra{.u = quantum_, .preempted = {}, .table = 0}).second;
   }
 
-  void rank_all(Pass& pass, Group& group) override {
+  bool rank_all(Pass& pass, Group& group) override {
     learn();
     Extra& more = extra(group);
     const bool anew = more.table != tables_;
     more.table = tables_;
     moves_.clear();
-    for (Ranked& r : group.running) {
+    for (std::uint32_t i = 0; i < group.running.size() && (anew || pass.now() >= group.rank_due); ++i) {
+      Ranked& r = group.running[i];
       if (!anew && pass.now() < r.next) continue;
-      const GittinsTable::Step s = step(pass.now() - r.mark, r.gpus);
+      const GittinsTable::Step s = step(pass.now() - r.mark, r.gpus, anew ? 0 : r.step);
+      r.step = s.next;
       const double until = std::ceil(s.until / r.gpus * 1e9);
       r.next = until < static_cast<double>(kMaxTime) ? r.mark + static_cast<Time>(until) : kNever;
-      if (rank_of(s) != r.rank) moves_.push_back({r.rank, r.tie, rank_of(s), r.job, true});
+      if (rank_of(s) != r.rank) moves_.push_back({r.rank, r.tie, rank_of(s), r.job, i});
     }
     const auto look_at = [&](std::uint32_t job) {
       if (!group.waiting.contains(job)) return;
       const Key key = group.waiting.key(job);
       const std::int64_t to = rank_of(waiting_step(pass.job(job)));
-      if (to != key.rank) moves_.push_back({key.rank, key.tie, to, job, false});
+      if (to != key.rank) moves_.push_back({key.rank, key.tie, to, job, kWaits});
     };
     if (anew) {
       for (const std::uint32_t job : group.waiting.jobs()) look_at(job);
@@ -127,6 +143,7 @@ class Gittins : public QuotaPolicy {
     }
     more.preempted.clear();
     if (!moves_.empty()) move_all(pass, group);
+    return false;
   }
 
   // A stable sort of the order of the last pass by the new ranks, done for those alone whose rank is another: who comes
@@ -141,16 +158,14 @@ class Gittins : public QuotaPolicy {
     for (const Move& m : moves_) {
       if (m.to < m.rank) put(pass, group, m, ++group.last);
     }
-    std::sort(group.running.begin(), group.running.end(),
-              [](const Ranked& a, const Ranked& b) { return before(a, b); });
+    sort(group.running);
   }
   void put(Pass& pass, Group& group, const Move& m, std::int64_t tie) {
-    if (!m.runs) {
+    if (m.running == kWaits) {
       group.waiting.erase(m.job);
       return insert(pass, group, m.job, {m.to, tie});
     }
-    Ranked& r =
-        *std::find_if(group.running.begin(), group.running.end(), [&](const Ranked& x) { return x.job == m.job; });
+    Ranked& r = group.running[m.running];
     r.rank = m.to;
     r.tie = tie;
   }
@@ -174,7 +189,9 @@ class Gittins : public QuotaPolicy {
     }
   }
 
-  Time next_pass(Pass& pass, Group& group, bool) override {
+  Time next_pass(Pass& pass, Group& group) override {
+    group.rank_due = kNever;
+    for (const Ranked& r : group.running) group.rank_due = std::min(group.rank_due, r.next);
     Extra& more = extra(group);
     more.u = more.u > kMaxTime ? kNever : more.u + std::max<Time>(pass.now(), 0);
     return more.u > pass.now() && (!group.running.empty() || group.waiting.size() > 0) ? more.u : kNever;
@@ -194,7 +211,13 @@ class Gittins : public QuotaPolicy {
     if (!learns_ || count_ < kLearnFrom || count_ * 10 < learnt_ * 11) return;
     learnt_ = count_;
     ++tables_;
-    table_ = GittinsTable(ended_, to_seconds(quantum_));
+    std::vector<double> samples = ended_;
+    if (samples.size() > kQuantiles) {
+      std::sort(samples.begin(), samples.end());
+      for (std::size_t i = 0; i < kQuantiles; ++i) samples[i] = samples[(i + 1) * samples.size() / kQuantiles - 1];
+      samples.resize(kQuantiles);
+    }
+    table_ = GittinsTable(std::move(samples), to_seconds(quantum_));
   }
 
   GittinsTable table_;

@@ -26,14 +26,17 @@ class GittinsTable {
     double index = 0;
     std::uint32_t level = 0;  // 0 = the least index; equal indices have equal levels
     double until = 0;         // the attained service from which it may be another; infinite on the last step
+    std::uint32_t next = 0;   // of the samples, the first that is greater than what was attained
   };
   [[nodiscard]] bool empty() const { return samples_.empty(); }
-  [[nodiscard]] Step at(double attained) const;  // GPU s
+  // `attained` in GPU s; `from`: Step::next of an earlier, smaller value, or 0.
+  [[nodiscard]] Step at(double attained, std::uint32_t from = 0) const;
 
  private:
   std::vector<double> samples_;
   std::vector<double> index_;  // of a job whose next sample is this one
   std::vector<std::uint32_t> level_;
+  std::vector<double> until_;  // the first sample from this one on behind which the level is another
 };
 
 }  // namespace comity::sched

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // srtf, tiresias and qssf exactly as the simulator of Lucid (ASPLOS'23) runs them, for --compat lucid: rules R6 and R7
 // of the review. The simulator ticks once a second; here the instants at which a tick can change anything are computed.
-//   srtf      passes at arrivals, ends, and a second after a pass that started or preempted somebody; order (remaining
-//             time, waiting before running, place in the list of waiting or running jobs)
+//   srtf      passes at arrivals and ends; order (remaining time, waiting before running, place in the list)
 //   tiresias  passes at multiples of 60 s from the first submission; a job that has had more than 18,000 GPU s is in
 //             the low queue; order (queue, submit time, running before waiting, place in the list)
 //   both      choose by GPU count and skip what does not fit; a job that is not chosen is preempted, which adds 40 s to
@@ -10,6 +9,9 @@
 //             placed keeps its share of the count. A job leaves a second after its work is done (end_lag).
 //   qssf      never preempts; while only jobs of this very second wait, they are tried in order (GPUs, arrival), else
 //             all in order (duration x GPUs, GPUs, arrival); the head blocks
+// The ticks between those passes decide nothing new. Time, a start and a preemption only move running jobs in front of
+// waiting ones and preempted ones back, which never changes who is chosen by count; and what could not be placed can't
+// be placed before somebody leaves, whatever is tried first.
 // The list of waiting jobs is in order of arrival; who is preempted joins its end. That of running jobs is in order of
 // starting. The placement rule that goes with it is `lucid`.
 #include "sched/policies.h"
@@ -49,16 +51,15 @@ class LucidPreemptive : public QuotaPolicy {
   Ticks ticks_;
 };
 
-// Ranked::mark = the expected end, Ranked::next = the place in the list of running jobs.
+// Ranked::mark = the expected end.
 class LucidSrtf : public LucidPreemptive {
   Time allowed(Time now) override { return ticks_.next(now, kTick); }
 
   // The rank is twice the remaining time, and one more for running jobs.
-  void rank_all(Pass& pass, Group& group) override {
+  bool rank_all(Pass& pass, Group& group) override {
     for (Ranked& r : group.running) r.rank = 2 * (r.mark - pass.now()) + 1;
-    const auto less = [](const Ranked& a, const Ranked& b) { return before(a, b); };
-    if (!std::is_sorted(group.running.begin(), group.running.end(), less))
-      std::sort(group.running.begin(), group.running.end(), less);
+    sort(group.running);
+    return false;
   }
   Key place_arrival(const Job& job, std::uint32_t, Group& group) override {
     return {2 * (job.estimate - job.executed), ++group.last};
@@ -71,8 +72,7 @@ class LucidSrtf : public LucidPreemptive {
     }
     for (const Ranked& r : losers) insert(pass, group, r.job, place_arrival(pass.job(r.job), r.job, group));
   }
-  // Time alone moves running jobs in front of waiting ones, which never changes who is chosen.
-  Time next_pass(Pass& pass, Group&, bool moved) override { return moved ? pass.now() + kTick : kNever; }
+  Time next_pass(Pass&, Group&) override { return kNever; }
 };
 
 // Ranked::mark = now - executed at any instant of a run.
@@ -84,16 +84,15 @@ class LucidTiresias : public LucidPreemptive {
   [[nodiscard]] static std::int64_t rank_of(Time submit, bool low) { return low ? submit : submit - kHigh; }
   [[nodiscard]] static bool is_low(Time executed, std::uint32_t gpus) { return executed > kThreshold / gpus; }
 
-  void rank_all(Pass& pass, Group& group) override {
+  bool rank_all(Pass& pass, Group& group) override {
     bool sunk = false;
     for (Ranked& r : group.running) {
       if (r.rank >= 0 || !is_low(pass.now() - r.mark, r.gpus)) continue;
       r.rank += kHigh;
       sunk = true;
     }
-    if (sunk)
-      std::sort(group.running.begin(), group.running.end(),
-                [](const Ranked& a, const Ranked& b) { return before(a, b); });
+    if (sunk) sort(group.running);
+    return false;
   }
   // Ties of waiting jobs are above zero, those of running jobs below.
   Key place_arrival(const Job& job, std::uint32_t, Group& group) override {
@@ -108,8 +107,8 @@ class LucidTiresias : public LucidPreemptive {
     std::sort(chosen.begin(), chosen.end(), [](const Ranked& a, const Ranked& b) { return before(a, b); });
     for (const Ranked& r : losers) insert(pass, group, r.job, place_arrival(pass.job(r.job), r.job, group));
   }
-  Time next_pass(Pass& pass, Group& group, bool moved) override {
-    Time first = moved ? pass.now() + 1 : kNever;
+  Time next_pass(Pass& pass, Group& group) override {
+    Time first = kNever;
     for (const Ranked& r : group.running) {
       if (r.rank < 0) first = std::min(first, r.mark + kThreshold / r.gpus + 1);
     }
@@ -145,7 +144,7 @@ class LucidQssf : public Policy {
     std::stable_sort(news.begin(), news.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return pass.job(a).gpus < pass.job(b).gpus; });
     for (const std::uint32_t job : news) {
-      if (!pass.start(job)) return pass.wake_at(pass.now() + kTick);
+      if (!pass.start(job)) return;
     }
   }
   static void start_all(Pass& pass, std::uint32_t group) {

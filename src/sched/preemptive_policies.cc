@@ -48,7 +48,7 @@ class Preemptive : public Policy {
       const ShapeClass& s = pass.state().shape(shape);
       quota_.offer(s.queue, s.gpus);
     }
-    quota_.choose(kept);
+    if (!quota_.choose(kept)) return;
     for (const Ranked& entry : quota_.losers()) pass.preempt(entry.job, cost_);
     std::vector<Ranked>& chosen = quota_.chosen();
     std::size_t out = 0;

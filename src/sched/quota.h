@@ -21,7 +21,8 @@ struct Ranked {
   Time next = 0;
   std::uint32_t job = 0;
   std::uint32_t gpus = 0;
-  bool fresh = false;  // chosen to start
+  bool fresh = false;      // chosen to start
+  std::uint32_t step = 0;  // the policy's own
 
   [[nodiscard]] friend bool before(const Ranked& a, const Ranked& b) {
     if (a.rank != b.rank) return a.rank < b.rank;
@@ -41,8 +42,8 @@ class Quota {
   void offer(const cluster::OrderedQueue& queue, std::uint32_t gpus) {
     if (!queue.empty() && gpus <= left_) fronts_.push_back({&queue.front(), &queue, gpus});
   }
-  // `running` in order.
-  void choose(const std::vector<Ranked>& running);
+  // `running` in order. False when all of them go on and nobody else starts: chosen() is left empty then.
+  [[nodiscard]] bool choose(const std::vector<Ranked>& running);
 
   // In order: running jobs that go on, and newcomers (fresh).
   [[nodiscard]] std::vector<Ranked>& chosen() { return chosen_; }

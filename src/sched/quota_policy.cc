@@ -61,7 +61,7 @@ void QuotaPolicy::note_changes(const State& state) {
 void QuotaPolicy::make_pass(Pass& pass, Group& group) {
   const State& state = pass.state();
   group.changed = false;
-  rank_all(pass, group);
+  const bool ranked = rank_all(pass, group);
   for (const std::uint32_t job : group.arrivals) {
     if (state.ended(JobId(job)) || !pass.job(job).queued || group.waiting.contains(job)) continue;
     insert(pass, group, job, place_arrival(pass.job(job), job, group));
@@ -69,24 +69,41 @@ void QuotaPolicy::make_pass(Pass& pass, Group& group) {
   group.arrivals.clear();
   quota_.begin(group.gpus);
   group.waiting.offer(state, quota_);
-  quota_.choose(group.running);
+  if (quota_.choose(group.running)) {
+    carry_out(pass, group);
+    group.running.swap(quota_.chosen());
+  } else if (ranked) {
+    settle(pass, group, group.running, quota_.losers());
+  }
+  group.wake = next_pass(pass, group);
+}
+
+// Preempts, then starts.
+void QuotaPolicy::carry_out(Pass& pass, Group& group) {
   std::vector<Ranked>& chosen = quota_.chosen();
   std::vector<Ranked>& losers = quota_.losers();
   for (const Ranked& r : losers) pass.preempt(r.job, preemption_cost(r.gpus));
-  bool moved = !losers.empty();
   std::size_t out = 0;
-  for (const Ranked& r : chosen) {
+  for (Ranked& r : chosen) {
     // One that can't be placed, or that a start has brought to a limit, keeps its place among the waiting ones.
     if (r.fresh && (!pass.job(r.job).queued || !pass.start(r.job))) continue;
     if (r.fresh) group.waiting.erase(r.job);
-    moved = moved || r.fresh;
-    chosen[out++] = r;
+    if (&chosen[out] != &r) chosen[out] = r;
+    ++out;
   }
   chosen.resize(out);
   settle(pass, group, chosen, losers);
   for (Ranked& r : chosen) r.fresh = false;
-  group.running.swap(chosen);
-  group.wake = next_pass(pass, group, moved);
+}
+
+void QuotaPolicy::sort(std::vector<Ranked>& list) {
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    if (!before(list[i], list[i - 1])) continue;
+    const Ranked moving = list[i];
+    std::size_t at = i;
+    for (; at > 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
+    list[at] = moving;
+  }
 }
 
 // One wake-up at a time: a later one is asked for when the earlier one has come.

@@ -25,6 +25,7 @@ class QuotaPolicy : public Policy {
     std::vector<std::uint32_t> arrivals;  // since the last pass, in the order in which they came
     std::int64_t gpus = 0;                // on nodes that are up, at the last pass
     bool changed = false;                 // something happened since the last pass
+    Time rank_due = 0;                    // the first instant at which a running job may rank otherwise
     Time wake = kNever;                   // when a pass is due even if nothing happens
     Time asked = kNever;                  // the wake-up that the world has been asked for and not yet given
     std::int64_t first = 0;               // ties in front of all others count down from here,
@@ -34,20 +35,22 @@ class QuotaPolicy : public Policy {
   // The first instant from `now` on at which a pass may be made.
   [[nodiscard]] virtual Time allowed(Time now) { return now; }
   // Ranks the running jobs of the group as of now and puts them in order; may move waiting ones as well. Arrivals come
-  // after it.
-  virtual void rank_all(Pass& pass, Group& group) = 0;
+  // after it. Whether settle() has to be called even if nobody is started or preempted.
+  virtual bool rank_all(Pass& pass, Group& group) = 0;
   // The place of a job that joins the waiting ones; it may have run before (its node failed, it was held).
   [[nodiscard]] virtual Key place_arrival(const Job& job, std::uint32_t id, Group& group) = 0;
   [[nodiscard]] virtual Time preemption_cost(std::uint32_t gpus) const = 0;
   // After the decisions: losers() have been preempted and need a place among the waiting ones; those of chosen() that
   // are fresh have just started, and may get a new place among the running ones.
   virtual void settle(Pass& pass, Group& group, std::vector<Ranked>& chosen, std::vector<Ranked>& losers) = 0;
-  // When the next pass is due if nothing happens, or kNever. `moved`: this pass started or preempted somebody.
-  [[nodiscard]] virtual Time next_pass(Pass& pass, Group& group, bool moved) = 0;
+  // When the next pass is due if nothing happens, or kNever.
+  [[nodiscard]] virtual Time next_pass(Pass& pass, Group& group) = 0;
   // A job of the group ended (or was cancelled or stopped).
   virtual void job_ended(Pass&, Group&, const Ranked&) {}
 
   // Among the waiting ones; a job that a limit keeps from its list joins when it is let in.
+  // Puts a list in order that nearly is: O(list + by how much its entries are out of place).
+  static void sort(std::vector<Ranked>& list);
   static void insert(const Pass& pass, Group& group, std::uint32_t job, Key key) {
     if (pass.job(job).queued) group.waiting.insert(job, pass.job(job).shape, key);
   }
@@ -57,6 +60,7 @@ class QuotaPolicy : public Policy {
   void note_left(Pass& pass, Group& group);
   void note_changes(const State& state);
   void make_pass(Pass& pass, Group& group);
+  void carry_out(Pass& pass, Group& group);
   static void ask(Pass& pass, Group& group);
 
   std::vector<std::unique_ptr<Group>> groups_;

@@ -33,7 +33,7 @@ class Dlas : public QuotaPolicy {
   explicit Dlas(Settings settings) : set_(std::move(settings)) {}
 
  private:
-  // Ranked::mark = now - executed at any instant of a run; Ranked::next is not used.
+  // Ranked::mark = now - executed at any instant of a run; Ranked::next = when it reaches the limit of its queue.
   // Within a queue q the rank is 4 q + section: running, then waiting, then those demoted at this pass.
   enum Section : std::int64_t { kRuns = 0, kWaits = 1, kDemoted = 2 };
 
@@ -46,22 +46,24 @@ class Dlas : public QuotaPolicy {
     return set_.by_gpu ? (set_.limits[queue] + gpus - 1) / gpus : set_.limits[queue];
   }
 
-  void rank_all(Pass& pass, Group& group) override {
+  bool rank_all(Pass& pass, Group& group) override {
+    if (pass.now() < group.rank_due) return false;
     demoted_.clear();
-    for (const Ranked& r : group.running) {
-      const std::size_t queue = queue_of(r.rank);
-      if (queue < set_.limits.size() && pass.now() - r.mark >= run_to_limit(queue, r.gpus)) demoted_.push_back(r.job);
+    for (std::uint32_t i = 0; i < group.running.size(); ++i) {
+      if (pass.now() >= group.running[i].next) demoted_.push_back(i);
     }
-    if (demoted_.empty()) return;
-    std::sort(demoted_.begin(), demoted_.end());  // in order of arrival
-    for (const std::uint32_t job : demoted_) {
-      Ranked& r =
-          *std::find_if(group.running.begin(), group.running.end(), [&](const Ranked& x) { return x.job == job; });
+    if (demoted_.empty()) return false;
+    std::sort(demoted_.begin(), demoted_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return group.running[a].job < group.running[b].job;  // in order of arrival
+    });
+    for (const std::uint32_t i : demoted_) {
+      Ranked& r = group.running[i];
       r.rank = rank(static_cast<std::int64_t>(queue_of(r.rank)) + 1, kDemoted);
       r.tie = ++group.last;
+      r.next = limit_at(r);
     }
-    std::sort(group.running.begin(), group.running.end(),
-              [](const Ranked& a, const Ranked& b) { return before(a, b); });
+    sort(group.running);
+    return true;
   }
 
   Key place_arrival(const Job& job, std::uint32_t, Group& group) override {
@@ -72,9 +74,17 @@ class Dlas : public QuotaPolicy {
 
   Time preemption_cost(std::uint32_t) const override { return set_.cost; }
 
+  [[nodiscard]] Time limit_at(const Ranked& r) const {
+    const std::size_t queue = queue_of(r.rank);
+    return queue < set_.limits.size() ? r.mark + run_to_limit(queue, r.gpus) : kNever;
+  }
+
   void settle(Pass& pass, Group& group, std::vector<Ranked>& chosen, std::vector<Ranked>& losers) override {
     for (Ranked& r : chosen) {
-      if (r.fresh) r.mark = pass.now() - pass.job(r.job).executed;
+      if (r.fresh) {
+        r.mark = pass.now() - pass.job(r.job).executed;
+        r.next = limit_at(r);
+      }
       if (!set_.running_first || r.rank % 4 == kRuns) continue;
       r.rank = rank(static_cast<std::int64_t>(queue_of(r.rank)), kRuns);
       r.tie = ++group.last;
@@ -93,25 +103,27 @@ class Dlas : public QuotaPolicy {
     }
   }
 
-  Time next_pass(Pass& pass, Group& group, bool) override {
+  Time next_pass(Pass& pass, Group& group) override {
     Time first = kNever;
+    group.rank_due = kNever;
     for (const Ranked& r : group.running) {
       const std::size_t queue = queue_of(r.rank);
-      if (queue < set_.limits.size()) first = std::min(first, jump(pass.now(), r, queue));
+      if (queue >= set_.limits.size()) break;  // the last queue has no limit
+      group.rank_due = std::min(group.rank_due, r.next);
+      first = std::min(first, jump(pass.now(), r, queue));
     }
     // One demotion at a pass: who has passed two limits is seen again a second later.
-    return first == kNever ? kNever : first > pass.now() ? first : pass.now() + kSecond;
+    return first == kNever ? kNever : std::max(first, pass.now() + kSecond);
   }
 
   [[nodiscard]] Time jump(Time now, const Ranked& r, std::size_t queue) const {
-    const Time executed = now - r.mark;
     const bool exact = set_.exact_jump || !set_.by_gpu;
-    const Time left = exact ? run_to_limit(queue, r.gpus) - executed : (set_.limits[queue] - executed) / r.gpus;
+    const Time left = exact ? r.next - now : (set_.limits[queue] - (now - r.mark)) / r.gpus;
     return now + (left + kSecond - 1) / kSecond * kSecond;
   }
 
   Settings set_;
-  std::vector<std::uint32_t> demoted_;
+  std::vector<std::uint32_t> demoted_;  // indices of running jobs
 };
 
 Param param(const std::string& name, Param::Type type, std::string unit, std::string fallback, double low, double high,

@@ -190,6 +190,9 @@ class Themis : public Policy {
     }
     std::sort(candidates_.begin(), candidates_.end(),
               [](const Candidate& a, const Candidate& b) { return a.rho != b.rho ? a.rho > b.rho : a.job < b.job; });
+    // A job that was ranked, ran and was preempted stands in both lists.
+    const auto same = [](const Candidate& a, const Candidate& b) { return a.job == b.job; };
+    candidates_.erase(std::unique(candidates_.begin(), candidates_.end(), same), candidates_.end());
   }
 
   void auction(Pass& pass, Group& g, std::uint32_t group) {

@@ -10,7 +10,11 @@ namespace {
 Result<ClusterSpec> parse(const std::string& rest) {
   return parse_cluster("schema = \"comity.cluster/1\"\n[[nodes]]\ngpus = 8\n" + rest, "c.toml");
 }
-std::string field_of(const Result<ClusterSpec>& result) { return result ? "accepted" : result.error().field; }
+std::string field_of(const Result<ClusterSpec>& result) {
+  if (result) return "accepted";
+  const std::string& field = result.error().field;
+  return field.substr(field.rfind('.') + 1);
+}
 
 TEST(Spec, ReadsTheTreeOfTenantsTheirCellsAndUsers) {
   const auto spec = parse(

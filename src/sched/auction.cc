@@ -7,6 +7,9 @@
 namespace comity::sched {
 
 void Auction::run(const std::vector<Bid>& bids, std::uint32_t offered, std::vector<Award>& awards) {
+  std::uint64_t wanted = 0;
+  for (const Bid& bid : bids) wanted += bid.gpus;
+  offered = static_cast<std::uint32_t>(std::min<std::uint64_t>(offered, wanted));  // more is of no use
   const std::size_t n = bids.size();
   const std::size_t width = std::size_t{offered} + 1;
   awards.assign(n, {});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dominant resource fairness (Ghodsi et al., NSDI 2011) over the GPUs of each type, and host CPUs and memory where
-// cluster and job say them. At each pass, while some job fits: of the tenants that have a job that fits, the one with
-// the least weighted dominant share starts its first such job (ties: the job that became eligible first). A job without
-// a tenant counts for its user. Nothing is taken back, so a share adapts as jobs end.
+// Dominant resource fairness (Ghodsi et al., NSDI 2011). The resources are the GPUs of each type. At each pass, while
+// some job fits: of the tenants that have a job that fits, the one with the least weighted dominant share starts its
+// first such job (ties: the job that became eligible first). A job without a tenant counts for its user. Nothing is
+// taken back, so shares adapt as jobs end.
 //   drf.blocking  skip  a tenant's jobs that do not fit now are passed over (default)
 //                 head  a tenant waits for its first job; other tenants go on
 // Cost of a pass: O(lists + jobs started x lists), a list being the jobs of one tenant and shape that wait.

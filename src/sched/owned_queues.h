@@ -29,9 +29,9 @@ class OwnedQueues {
   // `rank(id, job)` where it stands in its list.
   template <class OwnerOf, class RankOf>
   void refresh(const State& state, OwnerOf owner, RankOf rank) {
-    const std::vector<JobId>& entered = state.queue_changes();
-    for (; taken_ < entered.size(); ++taken_) {
-      const JobId id = entered[taken_];
+    const std::vector<JobId>& changed = state.queue_changes();
+    for (; taken_ < changed.size(); ++taken_) {
+      const JobId id = changed[taken_];
       if (state.ended(id) || !queued(state, id)) continue;
       const Job& job = state.job(id);
       add(state, job, owner(id, job), entry_of(id, job, rank(id, job)));

@@ -190,6 +190,9 @@ class Themis : public Policy {
     }
     std::sort(candidates_.begin(), candidates_.end(),
               [](const Candidate& a, const Candidate& b) { return a.rho != b.rho ? a.rho > b.rho : a.job < b.job; });
+    // A job that was ranked, ran and was preempted stands in both lists.
+    const auto same = [](const Candidate& a, const Candidate& b) { return a.job == b.job; };
+    candidates_.erase(std::unique(candidates_.begin(), candidates_.end(), same), candidates_.end());
   }
 
   void auction(Pass& pass, Group& g, std::uint32_t group) {
@@ -262,7 +265,10 @@ class Themis : public Policy {
     worst = std::clamp<std::size_t>(worst, 1, set_.bidders);
     bids_.clear();
     bidder_.clear();
+    std::uint64_t wanted = 0;
     for (std::size_t i = 0; i < candidates_.size() && bids_.size() < worst; ++i) {
+      wanted += candidates_[i].gpus;
+      if ((bids_.size() + 2) * (std::min<std::uint64_t>(offered, wanted) + 1) > kMostCells) break;
       if (candidates_[i].won || candidates_[i].lost || candidates_[i].gpus > offered) continue;
       bids_.push_back({candidates_[i].gpus, candidates_[i].gain});
       bidder_.push_back(i);
@@ -312,6 +318,7 @@ class Themis : public Policy {
   }
 
   static constexpr std::uint32_t kTooWide = 0xffffffffU;
+  static constexpr std::uint64_t kMostCells = 1 << 22;  // of an auction's tables: fewer bidders where GPUs are many
 
   Settings set_;
   std::vector<Group> groups_;

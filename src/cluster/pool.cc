@@ -70,15 +70,19 @@ Pool::Pool(const ClusterSpec& spec, Placement rule) : rule_(rule) {
     node_[i].free = all_gpus(from.gpus);
     node_[i].free_count = static_cast<std::uint8_t>(std::min(from.gpus, kMaskGpus));
     capacity_ += from.gpus;
-    by_class[{index_of(groups_, from.group), from.gpu_type, from.gpus, from.small}].push_back(i);
+    const bool by_size = rule_ != Placement::kCount || from.small;
+    by_class[{index_of(groups_, from.group), from.gpu_type, by_size ? from.gpus : 0, from.small}].push_back(i);
   }
   for (auto& [key, nodes] : by_class) {  // in the order of group, type name, GPUs: what ties fall back to
     Class c;
     c.where = {std::get<0>(key), index_of(types_, std::get<1>(key))};
-    c.gpus = std::get<2>(key);
+    for (const std::uint32_t i : nodes) {
+      c.gpus = std::max(c.gpus, node_[i].gpus);
+      c.up_gpus += node_[i].gpus;
+    }
     c.small = std::get<3>(key);
     has_small_ = has_small_ || c.small;
-    c.free = static_cast<std::int64_t>(c.gpus) * static_cast<std::int64_t>(nodes.size());
+    c.free = c.up_gpus;
     c.up_nodes = static_cast<std::uint32_t>(nodes.size());
     if (rule_ != Placement::kCount) {
       c.by_free.assign(c.gpus + 1, NodeSet(nodes.size()));
@@ -102,8 +106,8 @@ std::uint32_t Pool::next_level(const Class& c, std::uint32_t from) const {
   return c.gpus == kMaskGpus && from <= kMaskGpus && c.by_free[kMaskGpus].size() > 0 ? kMaskGpus : kNoLevel;
 }
 
-bool Pool::usable(const Class& c, const Shape& shape, Where where, Pools pools) const {
-  if (c.where.group != where.group || (where.type != kAnyType && where.type != c.where.type)) return false;
+bool Pool::usable(const Class& c, const Shape& shape, Where where, Pools pools, const Where* avoid) const {
+  if (!allows(where, c) || (avoid != nullptr && allows(*avoid, c))) return false;
   if (c.small) return pools != Pools::kMain && shape.nodes <= 1 && shape.gpus <= c.gpus;
   return pools != Pools::kSmall;
 }
@@ -139,9 +143,9 @@ bool Pool::class_fits(const Class& c, const Shape& shape) const {
   return rest == 0 || empty > whole || next_level(c, rest) < c.gpus;
 }
 
-bool Pool::fits(const Shape& shape, Where where, Pools pools) const {
+bool Pool::fits(const Shape& shape, Where where, Pools pools, const Where* avoid) const {
   for (const Class& c : classes_) {
-    if (usable(c, shape, where, pools) && class_fits(c, shape)) return true;
+    if (usable(c, shape, where, pools, avoid) && class_fits(c, shape)) return true;
   }
   return false;
 }
@@ -300,16 +304,16 @@ bool Pool::class_place(std::uint32_t index, const Shape& shape, Allocation& out)
   return rule_ == Placement::kConsolidated ? place_consolidated(c, shape.gpus, out) : place_gang(c, shape.gpus, out);
 }
 
-bool Pool::place(const Shape& shape, Where where, Allocation& out, Pools pools) const {
+bool Pool::place(const Shape& shape, Where where, Allocation& out, Pools pools, const Where* avoid) const {
   if (has_small_ && pools == Pools::kAny) {
-    if (place(shape, where, out, Pools::kSmall)) return true;
+    if (place(shape, where, out, Pools::kSmall, avoid)) return true;
     pools = Pools::kMain;
   }
   std::uint32_t best = kNoLevel;
   std::int64_t best_left = 0;
   for (std::uint32_t i = 0; i < classes_.size(); ++i) {
     const Class& c = classes_[i];
-    if (!usable(c, shape, where, pools) || !class_fits(c, shape)) continue;
+    if (!usable(c, shape, where, pools, avoid) || !class_fits(c, shape)) continue;
     // Slots of a small pool: the smallest that holds the job. Else the class that keeps fewest free GPUs.
     const std::int64_t left = c.small ? c.gpus : c.free - static_cast<std::int64_t>(shape.total());
     if (best != kNoLevel && left >= best_left) continue;
@@ -322,7 +326,7 @@ bool Pool::place(const Shape& shape, Where where, Allocation& out, Pools pools) 
 bool Pool::could_fit(const Shape& shape, Where where) const {
   for (const Class& c : classes_) {
     if (!usable(c, shape, where, Pools::kAny)) continue;
-    if (shape.total() > std::uint64_t{c.up_nodes} * c.gpus) continue;
+    if (static_cast<std::int64_t>(shape.total()) > c.up_gpus) continue;
     if (rule_ == Placement::kCount || shape.nodes == 0) return true;
     if (shape.nodes <= c.up_nodes && shape.gpus <= c.gpus) return true;
   }
@@ -372,6 +376,7 @@ void Pool::set_up(NodeId id, bool up) {
   node.up = up;
   Class& c = classes_[node.node_class];
   c.up_nodes = up ? c.up_nodes + 1 : c.up_nodes - 1;
+  c.up_gpus += up ? std::int64_t{node.gpus} : -std::int64_t{node.gpus};
   if (rule_ == Placement::kCount) {
     c.free += up ? static_cast<std::int64_t>(node.gpus) : -static_cast<std::int64_t>(node.gpus);
     return;
@@ -402,7 +407,7 @@ std::int64_t Pool::free_gpus(Where where) const {
 std::int64_t Pool::up_gpus(Where where) const {
   std::int64_t sum = 0;
   for (std::uint32_t i = 0; i < classes_.size(); ++i) {
-    if (allows(where, i)) sum += std::int64_t{classes_[i].up_nodes} * classes_[i].gpus;
+    if (allows(where, i)) sum += classes_[i].up_gpus;
   }
   return sum;
 }

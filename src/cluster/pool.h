@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Free GPUs of a cluster, and where a job would go. Nodes of one (group, GPU type, GPUs a node) form a NodeClass;
+// Free GPUs of a cluster, and where a job would go. Nodes of one (group, GPU type, GPUs a node) form a NodeClass
+// (under `count`: of one group and type, whatever their size);
 // within it nodes are kept in sets by number of free GPUs, so that a placement is a few bit scans whatever the size
 // of the cluster. Placement rules (n = GPUs a node of the class):
 //   count         nodes are ignored: a job fits when free GPUs >= g
@@ -53,15 +54,18 @@ class Pool {
     friend constexpr auto operator<=>(const Where&, const Where&) = default;
   };
   enum class Pools { kAny, kMain, kSmall };  // which pools to try
+  // `avoid`: only classes that jobs at that place may not use.
 
   // Under a rule other than kCount nodes have at most 64 GPUs (checked by check_spec).
   Pool(const ClusterSpec& spec, Placement rule);
   [[nodiscard]] static Status check_spec(const ClusterSpec& spec, Placement rule);
 
   // O(GPUs a node) for one class. Does not change the pool.
-  [[nodiscard]] bool fits(const Shape& shape, Where where, Pools pools = Pools::kAny) const;
+  [[nodiscard]] bool fits(const Shape& shape, Where where, Pools pools = Pools::kAny,
+                          const Where* avoid = nullptr) const;
   // The allocation the rule gives, or false. `out` is overwritten. O(parts).
-  [[nodiscard]] bool place(const Shape& shape, Where where, Allocation& out, Pools pools = Pools::kAny) const;
+  [[nodiscard]] bool place(const Shape& shape, Where where, Allocation& out, Pools pools = Pools::kAny,
+                           const Where* avoid = nullptr) const;
   // Whether the job would fit if every node that is up were empty.
   [[nodiscard]] bool could_fit(const Shape& shape, Where where) const;
 
@@ -93,9 +97,8 @@ class Pool {
   [[nodiscard]] std::int64_t class_free(std::uint32_t c) const { return classes_[c].free; }
   [[nodiscard]] std::uint32_t class_of(NodeId node) const { return node_[node.index()].node_class; }
   // Whether `where` could use class c.
-  [[nodiscard]] bool allows(Where where, std::uint32_t c) const {
-    return classes_[c].where.group == where.group && (where.type == kAnyType || classes_[c].where.type == where.type);
-  }
+  [[nodiscard]] bool allows(Where where, std::uint32_t c) const { return allows(where, classes_[c]); }
+  [[nodiscard]] std::int64_t class_up_gpus(std::uint32_t c) const { return classes_[c].up_gpus; }
 
  private:
   struct Node {
@@ -112,11 +115,15 @@ class Pool {
     bool small = false;
     std::int64_t free = 0;  // on nodes that are up
     std::uint32_t up_nodes = 0;
+    std::int64_t up_gpus = 0;
     std::vector<std::uint32_t> nodes;  // NodeId by index in the class
     std::vector<NodeSet> by_free;      // [free] -> nodes, only nodes that are up
     std::uint64_t levels = 0;          // bit f (f < 64): by_free[f] not empty; f = 64 is tested apart
   };
 
+  [[nodiscard]] static bool allows(Where where, const Class& c) {
+    return c.where.group == where.group && (where.type == kAnyType || c.where.type == where.type);
+  }
   [[nodiscard]] bool class_fits(const Class& c, const Shape& shape) const;
   [[nodiscard]] bool class_place(std::uint32_t index, const Shape& shape, Allocation& out) const;
   [[nodiscard]] bool place_one(const Class& c, std::uint32_t g, std::uint32_t above, Allocation& out) const;
@@ -128,7 +135,8 @@ class Pool {
   [[nodiscard]] std::uint32_t next_level(const Class& c, std::uint32_t from) const;
   void take(const Class& c, std::uint32_t index, std::uint32_t g, Allocation& out) const;
   void move(Class& c, const Node& node, std::uint32_t from, std::uint32_t to);
-  [[nodiscard]] bool usable(const Class& c, const Shape& shape, Where where, Pools pools) const;
+  [[nodiscard]] bool usable(const Class& c, const Shape& shape, Where where, Pools pools,
+                            const Where* avoid = nullptr) const;
 
   Placement rule_;
   std::uint64_t capacity_ = 0;

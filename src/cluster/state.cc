@@ -21,9 +21,7 @@ State::State(const ClusterSpec& spec, Placement rule, const profile::NameTable& 
   limits_ = default_user_limit_ >= 0;
   for (const TenantSpec& tenant : spec.tenants) {
     const std::uint32_t name = names.find(tenant.name);
-    if (tenant.max_gpus < 0 || name == profile::kNoName) continue;
-    limits_ = true;
-    tenants_[name].limit = tenant.max_gpus;
+    if (tenant.max_gpus >= 0 && name != profile::kNoName) add_owner(true, name, tenant.max_gpus);
   }
 }
 
@@ -49,7 +47,6 @@ void State::apply(const Event& event) {
       const bool waits = at(event.job).status == JobStatus::kWaiting;
       if (waits) {
         dequeue(event.job);
-        own_waiting(event.job, false);
       } else {
         stop_running(event.job, event.at);
       }
@@ -71,47 +68,71 @@ void State::apply(const Event& event) {
 }
 
 ShapeId State::shape_of(const profile::JobRequest& request) {
-  const std::uint64_t hash = mix64(mix64((std::uint64_t{request.shape.nodes} << 32) | request.shape.gpus) ^
-                                   ((std::uint64_t{request.group} << 32) | request.gpu_type));
+  std::uint64_t hash = mix64(mix64((std::uint64_t{request.shape.nodes} << 32) | request.shape.gpus) ^
+                             ((std::uint64_t{request.group} << 32) | request.gpu_type));
+  if (limits_) hash = mix64(hash ^ ((std::uint64_t{request.user} << 32) | request.tenant));
   RecentShape& recent = recent_shapes_[hash % recent_shapes_.size()];
-  if (recent.hash != hash || recent.shape == kNoSlot) recent = {hash, look_up_shape(request, hash)};
+  if (recent.hash != hash || recent.shape == kNoSlot) recent = {hash, look_up_shape(request)};
   return recent.shape;
 }
 
-ShapeId State::look_up_shape(const profile::JobRequest& request, std::uint64_t hash) {
-  std::vector<ShapeId>& candidates = shape_index_[hash];
-  Pool::Where where;
-  bool known = true;
+ShapeId State::look_up_shape(const profile::JobRequest& request) {
+  ShapeClass like;
   const auto look = [&](const std::vector<std::string>& in, std::uint32_t name, std::uint32_t fallback) {
     if (name == profile::kNoName) return fallback;
     const auto it = std::find(in.begin(), in.end(), names_[name]);
     if (it != in.end()) return static_cast<std::uint32_t>(it - in.begin());
-    known = false;
+    like.known_group = false;
     return fallback;
   };
-  where.group = look(pool_.groups(), request.group, 0);
-  where.type = look(pool_.types(), request.gpu_type, Pool::kAnyType);
+  like.shape = request.shape;
+  like.where.group = look(pool_.groups(), request.group, 0);
+  // A cluster that names no GPU types takes any.
+  const bool types = pool_.types().size() > 1 || !pool_.types()[0].empty();
+  like.where.type = types ? look(pool_.types(), request.gpu_type, Pool::kAnyType) : Pool::kAnyType;
+  if (owner(false, request.user) != nullptr) like.user = request.user;
+  if (owner(true, request.tenant) != nullptr) like.tenant = request.tenant;
+  return find_shape(like);
+}
+
+// The class with the shape, place and owners of `like`, made if it is new.
+ShapeId State::find_shape(const ShapeClass& like) {
+  const std::uint64_t hash =
+      mix64(mix64((std::uint64_t{like.shape.nodes} << 32) | like.shape.gpus) ^
+            mix64((std::uint64_t{like.where.group} << 32) | like.where.type) ^
+            mix64(((std::uint64_t{like.user} << 32) | like.tenant) + (like.known_group ? 0 : 1)));
+  std::vector<ShapeId>& candidates = shape_index_[hash];
   for (const ShapeId id : candidates) {
     const ShapeClass& s = *shapes_[id];
-    if (s.shape == request.shape && s.where == where && s.known_group == known) return id;
+    if (s.shape == like.shape && s.where == like.where && s.known_group == like.known_group && s.user == like.user &&
+        s.tenant == like.tenant)
+      return id;
   }
   auto made = std::make_unique<ShapeClass>();
-  made->shape = request.shape;
-  made->where = where;
-  made->gpus = static_cast<std::uint32_t>(request.shape.total());
-  made->known_group = known;
-  made->satisfiable = known && pool_.could_fit(made->shape, where);
+  made->shape = like.shape;
+  made->where = like.where;
+  made->gpus = static_cast<std::uint32_t>(like.shape.total());
+  made->known_group = like.known_group;
+  made->user = like.user;
+  made->tenant = like.tenant;
+  made->satisfiable = like.known_group && pool_.could_fit(made->shape, made->where);
   shapes_.push_back(std::move(made));
   fronts_.emplace_back().job = JobId::kInvalid;
-  candidates.push_back(static_cast<ShapeId>(shapes_.size() - 1));
-  return candidates.back();
+  const auto id = static_cast<ShapeId>(shapes_.size() - 1);
+  candidates.push_back(id);
+  for (const bool tenant : {false, true}) {
+    Owner* o = owner(tenant, tenant ? like.tenant : like.user);
+    if (o == nullptr) continue;
+    o->shapes.push_back(id);
+    recheck(id, *o, tenant ? kTenantLimit : kUserLimit);
+  }
+  return id;
 }
 
 std::string State::never_runs(const profile::JobRequest& request) {
   const ShapeClass& s = *shapes_[shape_of(request)];
   if (!s.known_group) return "its resource group or GPU type is not in the cluster";
   if (!s.satisfiable) return why_not(s);
-  if (!limits_) return {};
   for (const bool tenant : {false, true}) {
     const Owner* o = owner(tenant, tenant ? request.tenant : request.user);
     if (o == nullptr || o->limit < 0 || static_cast<std::int64_t>(s.gpus) <= o->limit) continue;
@@ -146,7 +167,7 @@ Time State::remaining_estimate(JobId id, Time now) const {
 
 bool State::eligible(JobId id) const {
   const Job& j = job(id);
-  return j.status == JobStatus::kWaiting && j.blocks == 0 && shapes_[j.shape]->satisfiable;
+  return j.status == JobStatus::kWaiting && j.blocks == 0 && shapes_[j.shape]->eligible();
 }
 
 void State::submit(const Event& event) {
@@ -173,7 +194,6 @@ void State::submit(const Event& event) {
   job.estimate = event.value;
   job.status = JobStatus::kWaiting;
   ++waiting_;
-  own_waiting(event.job, true);
   enqueue(event.job);
 }
 
@@ -182,7 +202,6 @@ Running& State::add_running(JobId id, Time now) {
   Job& job = at(id);
   COMITY_CHECK(job.status == JobStatus::kWaiting && job.blocks == 0);
   dequeue(id);
-  own_waiting(id, false);
   --waiting_;
   job.status = JobStatus::kRunning;
   job.slot = static_cast<std::uint32_t>(running_.size());
@@ -274,7 +293,6 @@ void State::stop_running(JobId id, Time now) {
 void State::back_to_queue(JobId id) {
   at(id).status = JobStatus::kWaiting;
   ++waiting_;
-  own_waiting(id, true);
   enqueue(id);
 }
 
@@ -298,14 +316,17 @@ void State::set_front(ShapeId id) {
 }
 
 void State::set_active(ShapeId id) {
-  const ShapeClass& s = *shapes_[id];
+  ShapeClass& s = *shapes_[id];
   std::vector<ShapeId>& list = active_[s.where.group];
-  const bool want = s.satisfiable && !s.queue.empty();
-  const auto it = std::find(list.begin(), list.end(), id);
-  if (want && it == list.end()) list.push_back(id);
-  if (!want && it != list.end()) {
-    *it = list.back();
+  const bool want = s.eligible() && !s.queue.empty();
+  if (want && s.active_at == kNoSlot) {
+    s.active_at = static_cast<std::uint32_t>(list.size());
+    list.push_back(id);
+  } else if (!want && s.active_at != kNoSlot) {
+    list[s.active_at] = list.back();
+    shapes_[list.back()]->active_at = s.active_at;
     list.pop_back();
+    s.active_at = kNoSlot;
   }
 }
 
@@ -318,7 +339,7 @@ void State::enqueue(JobId id) {
   queue.insert(added);
   job.queued = true;
   if (was_empty || before(added, fronts_[job.shape])) fronts_[job.shape] = added;
-  queue_changes_.push_back(id);
+  if (follow_) queue_changes_.push_back(id);
   if (was_empty) set_active(job.shape);
 }
 
@@ -329,7 +350,7 @@ void State::dequeue(JobId id) {
   queue.erase(entry(id));
   job.queued = false;
   if (fronts_[job.shape].job == id.value) set_front(job.shape);
-  queue_changes_.push_back(id);
+  if (follow_) queue_changes_.push_back(id);
   if (queue.empty()) set_active(job.shape);
 }
 
@@ -355,26 +376,16 @@ void State::refresh_shapes() {
 State::Owner* State::owner(bool tenant, std::uint32_t name) {
   if (!limits_ || name == profile::kNoName) return nullptr;
   Owners& owners = tenant ? tenants_ : users_;
-  auto [it, made] = owners.try_emplace(name);
-  if (made && !tenant) it->second.limit = default_user_limit_;
-  return &it->second;
+  const auto it = owners.find(name);
+  if (it != owners.end()) return &it->second;
+  return !tenant && default_user_limit_ >= 0 ? &add_owner(false, name, default_user_limit_) : nullptr;
 }
 
-void State::own_waiting(JobId id, bool enter) {
-  if (!limits_) return;
-  Job& job = at(id);
-  for (const bool tenant : {false, true}) {
-    Owner* o = owner(tenant, tenant ? job.tenant : job.user);
-    if (o == nullptr) continue;
-    const std::uint8_t block = tenant ? kTenantLimit : kUserLimit;
-    if (enter) {
-      o->waiting.insert({job.gpus, id.value});
-      if (o->limit >= 0 && o->used + job.gpus > o->limit) job.blocks |= block;
-    } else {
-      o->waiting.erase({job.gpus, id.value});
-      job.blocks &= static_cast<std::uint8_t>(~block);
-    }
-  }
+State::Owner& State::add_owner(bool tenant, std::uint32_t name, std::int64_t limit) {
+  limits_ = true;
+  Owner& owner = (tenant ? tenants_ : users_)[name];
+  owner.limit = limit;
+  return owner;
 }
 
 void State::own_running(JobId id, std::int64_t sign) {
@@ -389,26 +400,51 @@ void State::own_running(JobId id, std::int64_t sign) {
 }
 
 // Jobs of more than limit - used GPUs are blocked, the others are not.
-void State::recheck(Owner& o, std::uint8_t block) {
-  for (const auto& [gpus, id] : o.waiting) {
-    const bool blocked = o.limit >= 0 && o.used + gpus > o.limit;
-    if (((at(JobId(id)).blocks & block) != 0) != blocked) set_block(JobId(id), block, blocked);
+void State::recheck(const Owner& o, std::uint8_t block) {
+  for (const ShapeId id : o.shapes) recheck(id, o, block);
+}
+
+void State::recheck(ShapeId id, const Owner& o, std::uint8_t block) {
+  ShapeClass& s = *shapes_[id];
+  const bool blocked = o.limit >= 0 && o.used + s.gpus > o.limit;
+  if (((s.limits & block) != 0) == blocked) return;
+  s.limits = static_cast<std::uint8_t>(blocked ? s.limits | block : s.limits & ~block);
+  set_active(id);
+  if (!follow_) return;
+  for (OrderedQueue::Cursor c = s.queue.begin(); !s.queue.at_end(c); s.queue.advance(c))
+    queue_changes_.push_back(JobId(s.queue.at(c).job));
+}
+
+// An owner gets its first limit: what it holds is counted, and its jobs go to shapes of their own.
+void State::take_stock(bool tenant, std::uint32_t name) {
+  recent_shapes_.fill({});
+  for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
+    for (std::uint32_t i = 0; chunks_[c] && i <= kChunkMask; ++i) {
+      const JobId id(c << kChunkBits | i);
+      Job& job = at(id);
+      const bool live = job.status == JobStatus::kWaiting || job.status == JobStatus::kRunning;
+      if (!live || (tenant ? job.tenant : job.user) != name) continue;
+      const bool queued = job.queued;
+      if (queued) dequeue(id);
+      ShapeClass like;
+      like.shape = shapes_[job.shape]->shape;
+      like.where = shapes_[job.shape]->where;
+      like.known_group = shapes_[job.shape]->known_group;
+      like.user = tenant ? shapes_[job.shape]->user : name;
+      like.tenant = tenant ? name : shapes_[job.shape]->tenant;
+      job.shape = find_shape(like);
+      if (queued) enqueue(id);
+      if (job.status == JobStatus::kRunning) owner(tenant, name)->used += job.gpus;
+    }
   }
 }
 
 void State::set_limit(bool tenant, std::uint32_t name, std::int64_t limit) {
-  if (!limits_) {  // from now on owners are counted: take stock of what is there
-    limits_ = true;
-    for (std::uint32_t c = 0; c < chunks_.size(); ++c) {
-      for (std::uint32_t i = 0; chunks_[c] && i <= kChunkMask; ++i) {
-        const JobId id(c << kChunkBits | i);
-        if (at(id).status == JobStatus::kWaiting) own_waiting(id, true);
-        if (at(id).status == JobStatus::kRunning) own_running(id, 1);
-      }
-    }
-  }
   Owner* o = owner(tenant, name);
-  COMITY_CHECK(o != nullptr);
+  if (o == nullptr) {
+    o = &add_owner(tenant, name, limit);
+    take_stock(tenant, name);
+  }
   o->limit = limit;
   recheck(*o, tenant ? kTenantLimit : kUserLimit);
 }

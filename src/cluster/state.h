@@ -3,9 +3,11 @@
 // I/O; the same events give the same state. Policies read it as a view: eligible jobs stand in one ordered list for
 // each shape, so that no scheduling pass copies or scans the whole queue.
 //
-// Only eligible jobs are in those lists (rule S1 of the review): not held, within the limits of their user and
-// tenant, and of a shape that the nodes that are up could hold. Others cost nothing and carry their reason. A hold
-// that is released moves the eligible time; a limit does not, and a job requeued because its node failed keeps it.
+// Policies walk eligible jobs only (rule S1 of the review): not held, within the limits of their user and tenant, and
+// of a shape that the nodes that are up could hold. Others cost nothing and carry their reason. Held jobs leave the
+// list of their shape. Limits and nodes concern all jobs of a list alike (owners with a limit have lists of their own),
+// so that such a list as a whole becomes active or not, whatever its length. A hold that is released moves the eligible
+// time; a limit does not, and a job requeued because its node failed keeps it.
 //
 // Not thread-safe. Memory: about 60 bytes for each job between its submission and its end.
 #pragma once
@@ -14,7 +16,6 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -67,14 +68,20 @@ struct Running {
   return speed == 1 ? work : static_cast<Time>(std::ceil(static_cast<double>(work) / speed));
 }
 
-// One (shape, group, type): the jobs that are interchangeable for placement.
+// One (shape, group, type, owners with limits): the jobs that are interchangeable for placement and limits.
 struct ShapeClass {
   Shape shape;
   Pool::Where where;
-  std::uint32_t gpus = 0;   // in all
-  bool known_group = true;  // false: names a group or type that the cluster doesn't have
-  bool satisfiable = true;  // on the nodes that are up
-  OrderedQueue queue;       // eligible jobs (apart from `satisfiable`)
+  std::uint32_t gpus = 0;                 // in all
+  bool known_group = true;                // false: names a group or type that the cluster doesn't have
+  bool satisfiable = true;                // on the nodes that are up
+  std::uint8_t limits = 0;                // Block bits: limits that its owners have reached for jobs of this size
+  std::uint32_t user = profile::kNoName;  // the owners, where they have a limit
+  std::uint32_t tenant = profile::kNoName;
+  std::uint32_t active_at = kNoSlot;  // place in State::active()
+  OrderedQueue queue;                 // its jobs that are not held
+
+  [[nodiscard]] bool eligible() const { return satisfiable && limits == 0; }
 };
 
 // A policy's order: low rank first; then eligible time, then id. Called when a job enters its list.
@@ -106,12 +113,14 @@ class State {
   // Jobs that entered or left the list of their shape since forget_left() (they may have ended), in the order in which
   // it happened, so that a policy can keep an order of the waiting jobs of its own. A job is named each time.
   [[nodiscard]] const std::vector<JobId>& queue_changes() const { return queue_changes_; }
+  // Nobody asks for queue_changes(): don't keep them.
+  void ignore_queue_changes() { follow_ = false; }
   void forget_left() {
     left_.clear();
     queue_changes_.clear();
   }
   [[nodiscard]] std::size_t groups() const { return active_.size(); }
-  // Shapes of a group with a non-empty list that the nodes that are up could hold. Order is not meaningful.
+  // Shapes of a group with a non-empty list of eligible jobs. Order is not meaningful.
   [[nodiscard]] const std::vector<ShapeId>& active(std::uint32_t group) const { return active_[group]; }
   // The first of the list of a shape; `job` is JobId::kInvalid when it is empty. Kept dense: walks compare many fronts.
   [[nodiscard]] const QueueEntry& front(ShapeId id) const { return fronts_[id]; }
@@ -140,8 +149,12 @@ class State {
   [[nodiscard]] bool has_limits() const { return limits_; }
   [[nodiscard]] QueueEntry entry(JobId id) const;
   [[nodiscard]] Time remaining_estimate(JobId id, Time now) const;  // running or waiting, >= 0
-  // A job that is neither held nor limited and whose shape is satisfiable.
+  // A waiting job that is neither held nor limited and whose shape is satisfiable.
   [[nodiscard]] bool eligible(JobId id) const;
+  // A waiting job that is neither held nor limited, whether or not the nodes that are up could hold it.
+  [[nodiscard]] bool in_line(JobId id) const { return job(id).queued && shapes_[job(id).shape]->limits == 0; }
+  // Why a waiting job is not eligible: Block bits.
+  [[nodiscard]] std::uint8_t blocks(JobId id) const { return job(id).blocks | shapes_[job(id).shape]->limits; }
 
  private:
   static constexpr std::uint32_t kChunkBits = 12;
@@ -151,11 +164,11 @@ class State {
     std::uint32_t submitted = 0;
     std::uint32_t ended = 0;
   };
-  // GPUs held by a user or tenant that has a limit, and its waiting jobs by size.
+  // GPUs held by a user or tenant that has a limit, and the shapes of its jobs.
   struct Owner {
     std::int64_t limit = -1;
     std::int64_t used = 0;
-    std::set<std::pair<std::uint32_t, std::uint32_t>> waiting;  // (GPUs, job)
+    std::vector<ShapeId> shapes;
   };
   using Owners = std::unordered_map<std::uint32_t, Owner>;
 
@@ -177,12 +190,16 @@ class State {
   void refresh_shapes();
   void set_active(ShapeId id);
   void set_front(ShapeId id);
-  [[nodiscard]] ShapeId look_up_shape(const profile::JobRequest& request, std::uint64_t hash);
-  void own_waiting(JobId id, bool enter);
+  [[nodiscard]] ShapeId look_up_shape(const profile::JobRequest& request);
   void own_running(JobId id, std::int64_t sign);
-  Owner* owner(bool tenant, std::uint32_t name);
+  // The owner that has, or had, a limit; nullptr for others.
+  [[nodiscard]] Owner* owner(bool tenant, std::uint32_t name);
+  Owner& add_owner(bool tenant, std::uint32_t name, std::int64_t limit);
+  [[nodiscard]] ShapeId find_shape(const ShapeClass& like);
+  void take_stock(bool tenant, std::uint32_t name);
   void set_limit(bool tenant, std::uint32_t name, std::int64_t limit);
-  void recheck(Owner& owner, std::uint8_t block);
+  void recheck(const Owner& owner, std::uint8_t block);
+  void recheck(ShapeId id, const Owner& owner, std::uint8_t block);
 
   Pool pool_;
   const profile::NameTable& names_;
@@ -203,13 +220,14 @@ class State {
   std::vector<std::vector<Part>> spare_parts_;  // of jobs that stopped: starting one allocates nothing
   std::uint64_t changes_ = 0;
   std::vector<JobId> queue_changes_;
+  bool follow_ = true;
   std::vector<TenantSpec> tenant_specs_;
   std::vector<UserSpec> user_specs_;
   const std::vector<profile::Attributes>* attributes_ = nullptr;
   std::uint64_t waiting_ = 0;
   std::uint64_t used_gpus_ = 0;
   std::uint64_t held_gpus_ = 0;
-  bool limits_ = false;
+  bool limits_ = false;  // some owner has, or had, a limit
   std::int64_t default_user_limit_ = -1;
   Owners users_;
   Owners tenants_;

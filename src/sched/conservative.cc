@@ -93,7 +93,9 @@ class Conservative : public Policy {
     order(pass, group);
     if (!stands) begin_plan(pass, g, group);
     for (auto i = static_cast<std::size_t>(g.in_plan); i < ordered_.size() && i <= last_candidate_; ++i) {
-      if (!plan_one(pass, g, ordered_[i])) {
+      if (!state.eligible(JobId(ordered_[i].job))) {  // a start has brought its owner to a limit
+        ++g.in_plan;
+      } else if (!plan_one(pass, g, ordered_[i])) {
         ++g.in_plan;
       } else if (!any_fits(pass, group)) {
         break;
@@ -150,23 +152,21 @@ class Conservative : public Policy {
     last_candidate_ = 0;
     for (const ShapeId id : state.active(group)) {
       const cluster::OrderedQueue& queue = state.shape(id).queue;
-      fronts_.push_back({&queue.front(), &queue, queue.begin(), pass.fits(id)});
+      fronts_.push({queue.front(), &queue, queue.begin(), pass.fits(id)});
     }
     while (!fronts_.empty() && static_cast<std::int64_t>(ordered_.size()) < depth_) {
-      Front& best = fronts_[least_front(fronts_)];
+      Front best = fronts_.pop();
       if (best.fits) last_candidate_ = ordered_.size();
-      ordered_.push_back(*best.entry);
+      ordered_.push_back(best.entry);
       best.queue->advance(best.cursor);
-      if (best.queue->at_end(best.cursor)) {
-        drop_at(fronts_, static_cast<std::size_t>(&best - fronts_.data()));
-      } else {
-        best.entry = &best.queue->at(best.cursor);
-      }
+      if (best.queue->at_end(best.cursor)) continue;
+      best.entry = best.queue->at(best.cursor);
+      fronts_.push(best);
     }
   }
 
   struct Front {
-    const QueueEntry* entry;
+    QueueEntry entry;
     const cluster::OrderedQueue* queue;
     cluster::OrderedQueue::Cursor cursor;
     bool fits;  // now
@@ -176,7 +176,7 @@ class Conservative : public Policy {
   std::vector<Group> groups_;
   std::vector<QueueEntry> newcomers_;
   std::vector<QueueEntry> ordered_;
-  std::vector<Front> fronts_;
+  FrontHeap<Front> fronts_;
   std::vector<std::pair<Time, std::int64_t>> steps_;
   std::size_t last_candidate_ = 0;  // in ordered_: the last job whose shape fits now
 };

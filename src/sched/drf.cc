@@ -21,6 +21,7 @@ class Drf : public Policy {
  public:
   explicit Drf(bool head_blocks, bool fair) : head_blocks_(head_blocks), fair_(fair) {}
 
+  [[nodiscard]] bool follows_queues() const override { return true; }
   void decide(Pass& pass, std::uint32_t group) override {
     const State& state = pass.state();
     if (group == 0) begin(state);

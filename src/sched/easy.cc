@@ -32,16 +32,19 @@ class Easy : public Policy {
     while (head != nullptr && pass.fits(walk_.shape()) && start(pass, group, head->job)) head = walk_.next();
     if (head == nullptr) return;
     const std::uint32_t head_job = head->job;
-    walk_.filter([&](ShapeId id) { return pass.fits(id); });
-    if (walk_.shapes().empty()) return;  // nobody could start: no reservation is needed
+    shapes_.clear();
+    walk_.for_each([&](ShapeId id) {
+      if (pass.fits(id)) shapes_.push_back(id);
+    });
+    if (shapes_.empty()) return;  // nobody could start: no reservation is needed
     if (!still_holds(pass, group, head_job)) reserve(pass, group, state.shape(pass.job(head_job).shape));
     held_ = {group, head_job, state.changes()};
     backfill(pass, group, head_job);
   }
 
  private:
-  bool start(Pass& pass, std::uint32_t group, std::uint32_t job) {
-    if (!pass.start(job)) return false;
+  bool start(Pass& pass, std::uint32_t group, std::uint32_t job, const Pool::Where* avoid = nullptr) {
+    if (!pass.start(job, JobId(), Pool::Pools::kAny, avoid)) return false;
     ends_[group].add(pass.state(), job);
     return true;
   }
@@ -87,41 +90,44 @@ class Easy : public Policy {
   }
 
   void backfill(Pass& pass, std::uint32_t group, std::uint32_t head) {
+    const State& state = pass.state();
     const Time window = shadow_ == kNever ? kNever : shadow_ - pass.now();
+    head_where_ = state.shape(pass.job(head).shape).where;
     fronts_.clear();
-    for (const ShapeId id : walk_.shapes()) push_front(pass, id, nullptr, window, head);
+    for (const ShapeId id : shapes_) push_front(pass, id, nullptr, window, head);
     while (!fronts_.empty()) {
-      const std::size_t best = least_front(fronts_);
-      const Front chosen = fronts_[best];
-      const QueueEntry entry = *chosen.entry;
-      drop_at(fronts_, best);
-      const ShapeClass& s = pass.state().shape(chosen.shape);
-      const bool in_time = entry.estimate <= window;
-      if (!in_time && s.gpus > extra_) {  // `extra` shrank since this one was found
-        push_front(pass, chosen.shape, &entry, window, head);
+      const Front front = fronts_.pop();
+      const std::uint32_t gpus = state.shape(front.shape).gpus;
+      const bool in_time = front.entry.estimate <= window;
+      // Beside the reservation, or on nodes that the head can't use.
+      if (!in_time && gpus > extra_ && !pass.fits(front.shape, Pool::Pools::kAny, &head_where_)) {
+        push_front(pass, front.shape, &front.entry, window, head);  // `extra` shrank since this one was found
         continue;
       }
-      if (!pass.fits(chosen.shape) || !start(pass, group, entry.job)) continue;
-      if (!in_time) extra_ -= s.gpus;
-      push_front(pass, chosen.shape, &entry, window, head);
+      const bool outside = !in_time && gpus > extra_;
+      if (!start(pass, group, front.entry.job, outside ? &head_where_ : nullptr)) continue;
+      const auto& run = state.running()[pass.job(front.entry.job).slot];
+      if (!in_time && state.pool().allows(head_where_, run.allocation.node_class)) extra_ -= gpus;
+      push_front(pass, front.shape, &front.entry, window, head);
     }
   }
 
   // The first job of a shape, after `from`, that may start now beside the reservation.
   void push_front(const Pass& pass, ShapeId id, const QueueEntry* from, Time window, std::uint32_t head) {
     const ShapeClass& s = pass.state().shape(id);
-    if (s.queue.empty() || !pass.fits(id)) return;
+    if (s.queue.empty() || !s.eligible() || !pass.fits(id)) return;
     const QueueEntry* at = from == nullptr ? &s.queue.front() : s.queue.after(*from);
-    const Time limit = s.gpus <= extra_ ? kNever : window;
+    const bool any = s.gpus <= extra_ || pass.fits(id, Pool::Pools::kAny, &head_where_);
+    const Time limit = any ? kNever : window;
     for (; at != nullptr; at = s.queue.after(*at)) {
       at = s.queue.first_within(at, limit);
       if (at == nullptr || at->job != head) break;
     }
-    if (at != nullptr) fronts_.push_back({at, id});
+    if (at != nullptr) fronts_.push({*at, id});
   }
 
   struct Front {
-    const QueueEntry* entry;
+    QueueEntry entry;
     ShapeId shape;
   };
 
@@ -138,7 +144,9 @@ class Easy : public Policy {
   Held held_;  // whose reservation shadow_ and extra_ are
   Time shadow_ = kNever;
   std::int64_t extra_ = 0;
-  std::vector<Front> fronts_;
+  std::vector<ShapeId> shapes_;  // that fit now
+  Pool::Where head_where_;
+  FrontHeap<Front> fronts_;
 };
 
 }  // namespace

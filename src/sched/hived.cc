@@ -137,6 +137,7 @@ class HiveD : public Policy {
         head_blocks_(p.text("hived.blocking") == "head"),
         cost_(p.time("hived.preemption_cost")) {}
 
+  [[nodiscard]] bool follows_queues() const override { return true; }
   void decide(Pass& pass, std::uint32_t group) override {
     const State& state = pass.state();
     if (group == 0) begin(state);
@@ -281,7 +282,7 @@ class HiveD : public Policy {
       }
       make_way(pass, where);
       if (state.pool().rule() == cluster::Placement::kCount) where.parts.clear();
-      pass.start_at(front.entry.job, where);
+      COMITY_CHECK(pass.start_at(front.entry.job, where));
       held_[front.entry.job] = {c, front.owner, std::move(*grant)};
       return true;
     }

@@ -19,8 +19,7 @@ class ListPolicy : public Policy {
     if (pass.state().active(group).empty()) return;
     if (group >= blocked_since_.size()) blocked_since_.resize(group + 1, kNotBlocked);
     if (blocked_since_[group] == pass.state().changes()) return;  // only newcomers, and they stand behind the head
-    walk_.begin(pass.state(), group);
-    if (skip_) walk_.filter([&](ShapeId shape) { return pass.fits(shape); });
+    walk_.begin(pass.state(), group, [&](ShapeId shape) { return !skip_ || pass.fits(shape); });
     while (const QueueEntry* entry = walk_.next()) {
       if (pass.fits(walk_.shape()) && pass.start(entry->job)) continue;
       if (!skip_) {

@@ -26,7 +26,7 @@ class LongestFirst : public Policy {
     for (std::size_t best = least_front(fronts_); best < fronts_.size(); best = least_front(fronts_)) {
       const std::uint32_t job = fronts_[best].entry->job;
       // One that a start has brought to a limit is no longer in line.
-      const bool in_line = pass.job(job).queued;
+      const bool in_line = pass.state().in_line(JobId(job));
       if (in_line && tried && (!pass.fits(fronts_[best].shape) || !pass.start(job))) return;
       if (in_line) tried = every_ || !tried;
       go_on(best);

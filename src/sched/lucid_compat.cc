@@ -120,17 +120,18 @@ class LucidTiresias : public LucidPreemptive {
 
 class LucidQssf : public Policy {
  public:
+  [[nodiscard]] bool follows_queues() const override { return true; }
   void decide(Pass& pass, std::uint32_t group) override {
     const State& state = pass.state();
     if (group >= by_group_.size()) by_group_.resize(group + 1);
     std::vector<std::uint32_t>& news = by_group_[group];
     for (const JobId id : state.queue_changes()) {
-      if (!state.ended(id) && state.job(id).queued && state.shape(state.job(id).shape).where.group == group)
+      if (!state.ended(id) && state.in_line(id) && state.shape(state.job(id).shape).where.group == group)
         news.push_back(id.value);
     }
     const Time tick = ticks_.next(pass.now(), kTick);
     if (tick != pass.now()) return pass.wake_at(tick);
-    std::erase_if(news, [&](std::uint32_t job) { return state.ended(JobId(job)) || !state.job(JobId(job)).queued; });
+    std::erase_if(news, [&](std::uint32_t job) { return state.ended(JobId(job)) || !state.in_line(JobId(job)); });
     std::uint64_t waiting = 0;
     for (const ShapeId shape : state.active(group)) waiting += state.shape(shape).queue.size();
     if (waiting > 0) waiting == news.size() ? start_new(pass, news) : start_all(pass, group);

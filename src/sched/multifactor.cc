@@ -48,6 +48,7 @@ class SlurmMultifactor : public Policy {
  public:
   explicit SlurmMultifactor(Settings settings) : set_(std::move(settings)), associations_(set_.usage) {}
 
+  [[nodiscard]] bool follows_queues() const override { return true; }
   void decide(Pass& pass, std::uint32_t group) override {
     const State& state = pass.state();
     if (group == 0) begin(pass);

@@ -74,10 +74,7 @@ class OwnedQueues {
   }
 
  private:
-  static bool queued(const State& state, JobId id) {
-    const Job& job = state.job(id);
-    return job.status == cluster::JobStatus::kWaiting && job.blocks == 0;
-  }
+  static bool queued(const State& state, JobId id) { return state.in_line(id); }
   // An entry stands for a job that waits since that instant, and was not entered again since with more progress.
   static bool valid(const State& state, const QueueEntry& entry) {
     const JobId id(entry.job);

@@ -19,19 +19,19 @@ Decision make(Action action, JobId job) {
 
 }  // namespace
 
-bool Pass::start(std::uint32_t job, JobId overtook, Pool::Pools pools) {
-  const Job& j = state_.job(JobId(job));
-  const ShapeClass& s = state_.shape(j.shape);
-  if (!state_.pool().place(s.shape, s.where, scratch_, pools)) return false;
+bool Pass::start(std::uint32_t job, JobId overtook, Pool::Pools pools, const Pool::Where* avoid) {
+  if (!state_.eligible(JobId(job))) return false;
+  const ShapeClass& s = state_.shape(state_.job(JobId(job)).shape);
+  if (!state_.pool().place(s.shape, s.where, scratch_, pools, avoid)) return false;
+  if (overtook.valid() && !state_.pool().allows(state_.shape(state_.job(overtook).shape).where, scratch_.node_class))
+    overtook = JobId();
   cluster::Event event;
   event.kind = cluster::EventKind::kStart;
-  event.at = now_;
-  event.job = JobId(job);
   event.overtook = overtook;
   event.allocation = &scratch_;
-  state_.apply(event);
-  decisions_.push_back(make(Action::kStart, JobId(job)));
-  decisions_.back().other = overtook;
+  Decision decision = make(Action::kStart, JobId(job));
+  decision.other = overtook;
+  apply(event, decision);
   return true;
 }
 
@@ -42,11 +42,13 @@ void Pass::apply(cluster::Event event, const Decision& decision) {
   state_.apply(event);
 }
 
-void Pass::start_at(std::uint32_t job, const Allocation& where) {
+bool Pass::start_at(std::uint32_t job, const Allocation& where) {
+  if (!state_.eligible(JobId(job))) return false;
   cluster::Event event;
   event.kind = cluster::EventKind::kStart;
   event.allocation = &where;
   apply(event, make(Action::kStart, JobId(job)));
+  return true;
 }
 
 // The decision that ends a run. Whoever shares its GPUs runs faster from now on, which the world has to know.

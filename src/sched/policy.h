@@ -54,16 +54,20 @@ class Pass {
   [[nodiscard]] Time now() const { return now_; }
   [[nodiscard]] const World& world() const { return world_; }
   [[nodiscard]] const Job& job(std::uint32_t id) const { return state_.job(JobId(id)); }
-  [[nodiscard]] bool fits(ShapeId shape, Pool::Pools pools = Pool::Pools::kAny) const {
+  [[nodiscard]] bool fits(ShapeId shape, Pool::Pools pools = Pool::Pools::kAny,
+                          const Pool::Where* avoid = nullptr) const {
     const ShapeClass& s = state_.shape(shape);
-    return state_.pool().fits(s.shape, s.where, pools);
+    return state_.pool().fits(s.shape, s.where, pools, avoid);
   }
 
-  // Starts a waiting eligible job where the placement rule puts it; false (and nothing changed) when it does not fit.
-  // `overtook` is the head that it passes, whose account is charged.
-  bool start(std::uint32_t job, JobId overtook = JobId(), Pool::Pools pools = Pool::Pools::kAny);
-  // Starts a waiting eligible job on exactly these GPUs, which must be free (checked): for policies that place.
-  void start_at(std::uint32_t job, const Allocation& where);
+  // Starts a waiting job where the placement rule puts it; false (and nothing changed) when it does not fit or is not
+  // eligible: a start may bring others of its owner to their limit. `overtook` is the head that it passes, whose
+  // account is charged if the head could have used those nodes. `avoid`: see Pool.
+  bool start(std::uint32_t job, JobId overtook = JobId(), Pool::Pools pools = Pool::Pools::kAny,
+             const Pool::Where* avoid = nullptr);
+  // Starts a waiting job on exactly these GPUs, which must be free (checked): for policies that place. False when it is
+  // not eligible.
+  bool start_at(std::uint32_t job, const Allocation& where);
   // Back to waiting with its progress; `overhead` is added to what it must still run.
   void preempt(std::uint32_t job, Time overhead);
   // Back to waiting with nothing of this run kept: a run for measuring, a failed node.
@@ -102,6 +106,8 @@ class Policy {
   virtual void decide(Pass& pass, std::uint32_t group) = 0;
   // The order in which eligible jobs of a shape wait.
   [[nodiscard]] virtual cluster::RankFn rank() const { return cluster::rank_by_arrival; }
+  // Whether it looks at State::queue_changes().
+  [[nodiscard]] virtual bool follows_queues() const { return false; }
   // How long a job holds its GPUs beyond its work: simulators that tick see an end one tick late.
   [[nodiscard]] virtual Time end_lag() const { return 0; }
 };

@@ -43,10 +43,10 @@ class Preemptive : public Policy {
     if (group >= kept_.size()) kept_.resize(group + 1);
     std::vector<Ranked>& kept = kept_[group];
     refresh(pass, kept);
-    quota_.begin(pass.state().pool().up_gpus({.group = group, .type = Pool::kAnyType}));
+    quota_.begin(pass.state(), group);
     for (const ShapeId shape : pass.state().active(group)) {
       const ShapeClass& s = pass.state().shape(shape);
-      quota_.offer(s.queue, s.gpus);
+      quota_.offer(s.queue, s);
     }
     if (!quota_.choose(kept)) return;
     for (const Ranked& entry : quota_.losers()) pass.preempt(entry.job, cost_);

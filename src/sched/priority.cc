@@ -24,6 +24,7 @@ class Priority : public Policy {
   Priority(ClassMap classes, Time cost, bool preempt, bool head_blocks)
       : classes_(std::move(classes)), cost_(cost), preempt_(preempt), head_blocks_(head_blocks) {}
 
+  [[nodiscard]] bool follows_queues() const override { return true; }
   void decide(Pass& pass, std::uint32_t group) override {
     const State& state = pass.state();
     if (group == 0) begin(state);

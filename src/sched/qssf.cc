@@ -22,8 +22,7 @@ class Qssf : public Policy {
 
   void decide(Pass& pass, std::uint32_t group) override {
     if (pass.state().active(group).empty()) return;
-    walk_.begin(pass.state(), group);
-    if (skip_) walk_.filter([&](ShapeId shape) { return pass.fits(shape); });
+    walk_.begin(pass.state(), group, [&](ShapeId shape) { return !skip_ || pass.fits(shape); });
     while (const QueueEntry* entry = walk_.next()) {
       if (pass.fits(walk_.shape()) && pass.start(entry->job)) continue;
       if (!skip_) return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/quota.h"
 
+#include <algorithm>
+
 namespace comity::sched {
 namespace {
 
@@ -10,6 +12,38 @@ bool is_after(const Ranked& a, const QueueEntry& b) {
 }
 
 }  // namespace
+
+void Quota::begin(const State& state, std::uint32_t group) {
+  chosen_.clear();
+  losers_.clear();
+  fronts_.clear();
+  state_ = &state;
+  const Pool& pool = state.pool();
+  const Pool::Where all{.group = group, .type = Pool::kAnyType};
+  left_.assign(pool.classes(), 0);
+  std::size_t kinds = 0;
+  for (std::uint32_t c = 0; c < left_.size(); ++c) {
+    if (!pool.allows(all, c)) continue;
+    left_[c] = pool.class_up_gpus(c);
+    ++kinds;
+  }
+  kinds_ = kinds > 1;
+  if (!kinds_) left_.assign(1, pool.up_gpus(all));
+}
+
+std::size_t Quota::room_for(Pool::Where where, std::int64_t gpus) const {
+  if (!kinds_) return gpus <= left_[0] ? 0 : kNoRoom;
+  std::size_t best = kNoRoom;
+  for (std::uint32_t c = 0; c < left_.size(); ++c) {
+    if (left_[c] < gpus || !state_->pool().allows(where, c)) continue;
+    if (best == kNoRoom || left_[c] < left_[best]) best = c;
+  }
+  return best;
+}
+
+std::int64_t& Quota::left_of(std::uint32_t job) {
+  return left_[kinds_ ? state_->running()[state_->job(JobId(job)).slot].allocation.node_class : 0];
+}
 
 bool Quota::choose(const std::vector<Ranked>& running) {
   drop_too_wide();
@@ -33,9 +67,10 @@ bool Quota::choose(const std::vector<Ranked>& running) {
       continue;
     }
     const auto gpus = static_cast<std::int64_t>(running[i].gpus);
-    if (gpus <= left_) {
-      left_ -= gpus;
-      if (widest_ > left_ && drop_too_wide()) renew();
+    std::int64_t& left = left_of(running[i].job);
+    if (gpus <= left) {
+      left -= gpus;
+      if ((kinds_ || widest_ > left) && drop_too_wide()) renew();
     } else {
       copy_until(i);
       losers_.push_back(running[i]);
@@ -53,7 +88,7 @@ bool Quota::drop_too_wide() {
   bool dropped = false;
   widest_ = 0;
   for (std::size_t i = 0; i < fronts_.size();) {
-    if (fronts_[i].gpus <= left_) {
+    if (room_for(fronts_[i].where, fronts_[i].gpus) != kNoRoom) {
       widest_ = std::max(widest_, fronts_[i].gpus);
       ++i;
       continue;
@@ -74,7 +109,7 @@ void Quota::take_waiting(std::size_t i) {
                      .gpus = static_cast<std::uint32_t>(front.gpus),
                      .fresh = true,
                      .step = 0});
-  left_ -= front.gpus;
+  left_[room_for(front.where, front.gpus)] -= front.gpus;
   front.entry = front.queue->after(*front.entry);
   if (front.entry == nullptr) drop_at(fronts_, i);
   drop_too_wide();

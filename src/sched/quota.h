@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who should run, by GPU count alone (rules F8 and R6 of the review): running and waiting jobs are walked together in
-// order, each that still fits the GPUs of the group is chosen, the others are skipped. Running jobs that are not chosen
+// order, each that still fits the GPUs of the group is chosen, the others are skipped. Where the group has nodes of
+// several kinds, GPUs are counted by kind (class of the pool): a running job takes from its own, a waiting one from the
+// kind that it may use and that is left with fewest. Running jobs that are not chosen
 // are to be preempted. Waiting jobs of one size stand in ordered lists, of which only the front is looked at: once a
 // size does not fit, it does not fit for the rest of the walk. O(running + chosen x lists).
 #pragma once
@@ -32,15 +34,11 @@ struct Ranked {
 
 class Quota {
  public:
-  void begin(std::int64_t gpus) {
-    chosen_.clear();
-    losers_.clear();
-    fronts_.clear();
-    left_ = gpus;
-  }
+  void begin(const State& state, std::uint32_t group);
   // Waiting jobs that ask for `gpus` each. The list must not change until choose() returns.
-  void offer(const cluster::OrderedQueue& queue, std::uint32_t gpus) {
-    if (!queue.empty() && gpus <= left_) fronts_.push_back({&queue.front(), &queue, gpus});
+  void offer(const cluster::OrderedQueue& queue, const ShapeClass& shape) {
+    if (!queue.empty() && room_for(shape.where, shape.gpus) != kNoRoom)
+      fronts_.push_back({&queue.front(), &queue, shape.gpus, shape.where});
   }
   // `running` in order. False when all of them go on and nobody else starts: chosen() is left empty then.
   [[nodiscard]] bool choose(const std::vector<Ranked>& running);
@@ -55,11 +53,18 @@ class Quota {
     const QueueEntry* entry;
     const cluster::OrderedQueue* queue;
     std::int64_t gpus;
+    Pool::Where where;
   };
+  static constexpr std::size_t kNoRoom = ~std::size_t{0};
+  // The index in left_ that a job of this size would take from, or kNoRoom.
+  [[nodiscard]] std::size_t room_for(Pool::Where where, std::int64_t gpus) const;
+  [[nodiscard]] std::int64_t& left_of(std::uint32_t job);
   bool drop_too_wide();
   void take_waiting(std::size_t i);
 
-  std::int64_t left_ = 0;
+  const State* state_ = nullptr;
+  std::vector<std::int64_t> left_;  // by class of the pool; one for all where the group has one kind
+  bool kinds_ = false;
   std::int64_t widest_ = 0;  // GPUs of the widest of fronts_
   std::vector<Front> fronts_;
   std::vector<Ranked> chosen_;

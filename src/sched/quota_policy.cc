@@ -20,7 +20,7 @@ void QuotaPolicy::decide(Pass& pass, std::uint32_t group_id) {
   if (group.changed || pass.now() >= group.wake) {
     const Time at = allowed(pass.now());
     if (at == pass.now()) {
-      make_pass(pass, group);
+      make_pass(pass, group, group_id);
     } else {
       group.wake = at;
     }
@@ -49,7 +49,7 @@ void QuotaPolicy::note_changes(const State& state) {
       continue;
     }
     Group& group = group_at(state.shape(state.job(id).shape).where.group);
-    if (!state.job(id).queued) {
+    if (!state.in_line(id)) {
       group.changed = group.waiting.erase(id.value) || group.changed;
     } else if (!group.waiting.contains(id.value)) {
       group.arrivals.push_back(id.value);
@@ -58,16 +58,16 @@ void QuotaPolicy::note_changes(const State& state) {
   }
 }
 
-void QuotaPolicy::make_pass(Pass& pass, Group& group) {
+void QuotaPolicy::make_pass(Pass& pass, Group& group, std::uint32_t group_id) {
   const State& state = pass.state();
   group.changed = false;
   const bool ranked = rank_all(pass, group);
   for (const std::uint32_t job : group.arrivals) {
-    if (state.ended(JobId(job)) || !pass.job(job).queued || group.waiting.contains(job)) continue;
+    if (state.ended(JobId(job)) || !pass.state().in_line(JobId(job)) || group.waiting.contains(job)) continue;
     insert(pass, group, job, place_arrival(pass.job(job), job, group));
   }
   group.arrivals.clear();
-  quota_.begin(group.gpus);
+  quota_.begin(state, group_id);
   group.waiting.offer(state, quota_);
   if (quota_.choose(group.running)) {
     carry_out(pass, group);
@@ -86,7 +86,7 @@ void QuotaPolicy::carry_out(Pass& pass, Group& group) {
   std::size_t out = 0;
   for (Ranked& r : chosen) {
     // One that can't be placed, or that a start has brought to a limit, keeps its place among the waiting ones.
-    if (r.fresh && (!pass.job(r.job).queued || !pass.start(r.job))) continue;
+    if (r.fresh && (!pass.state().in_line(JobId(r.job)) || !pass.start(r.job))) continue;
     if (r.fresh) group.waiting.erase(r.job);
     if (&chosen[out] != &r) chosen[out] = r;
     ++out;

@@ -15,6 +15,7 @@ namespace comity::sched {
 
 class QuotaPolicy : public Policy {
  public:
+  [[nodiscard]] bool follows_queues() const override { return true; }
   void decide(Pass& pass, std::uint32_t group) final;
 
  protected:
@@ -52,14 +53,14 @@ class QuotaPolicy : public Policy {
   // Puts a list in order that nearly is: O(list + by how much its entries are out of place).
   static void sort(std::vector<Ranked>& list);
   static void insert(const Pass& pass, Group& group, std::uint32_t job, Key key) {
-    if (pass.job(job).queued) group.waiting.insert(job, pass.job(job).shape, key);
+    if (pass.state().in_line(JobId(job))) group.waiting.insert(job, pass.job(job).shape, key);
   }
 
  private:
   [[nodiscard]] Group& group_at(std::uint32_t id);
   void note_left(Pass& pass, Group& group);
   void note_changes(const State& state);
-  void make_pass(Pass& pass, Group& group);
+  void make_pass(Pass& pass, Group& group, std::uint32_t group_id);
   void carry_out(Pass& pass, Group& group);
   static void ask(Pass& pass, Group& group);
 

@@ -43,7 +43,8 @@ class Sing : public Policy {
   }
 
  private:
-  // One step: starts the head and returns true, or lets others pass it and returns false.
+  // One step: starts the head and returns true, or lets others pass it. True as well when one of those has brought the
+  // head's owner to a limit, so that it is no longer head.
   bool start_head(Pass& pass, std::uint32_t group) {
     walk_.begin(pass.state(), group);
     const QueueEntry* first = walk_.next();
@@ -51,8 +52,7 @@ class Sing : public Policy {
     const QueueEntry head = *first;
     if (pass.fits(walk_.shape(), Pool::Pools::kMain) && pass.start(head.job, JobId(), Pool::Pools::kMain)) return true;
     walk_.skip_shape();
-    pass_head(pass, head);
-    return false;
+    return pass_head(pass, head);
   }
 
   [[nodiscard]] double allowance(const Job& head) const {
@@ -60,35 +60,40 @@ class Sing : public Policy {
     return set_.factor * head.gpus - head.overtaken;
   }
 
-  void pass_head(Pass& pass, const QueueEntry& head) {
-    const ShapeClass& head_shape = pass.state().shape(pass.job(head.job).shape);
-    const auto may_pass = [&](ShapeId id) {
-      const ShapeClass& s = pass.state().shape(id);
-      const bool free_of_charge = !overlaps(head_shape.where, s.where);
-      return (free_of_charge || s.gpus <= allowance(pass.job(head.job))) && pass.fits(id, Pool::Pools::kMain);
-    };
-    walk_.filter(may_pass);
-    while (const QueueEntry* entry = walk_.next()) {
-      if (set_.backfill_limit > 0) entry = within_limit(pass, entry);
-      if (entry == nullptr || !may_pass(walk_.shape()) || !start_past(pass, entry->job, head)) walk_.skip_shape();
+  bool pass_head(Pass& pass, const QueueEntry& head) {
+    const State& state = pass.state();
+    const Pool::Where where = state.shape(pass.job(head.job).shape).where;
+    fronts_.clear();
+    walk_.for_each([&](ShapeId id) { push_front(pass, id, head, where); });
+    while (!fronts_.empty()) {
+      const Front front = fronts_.pop();
+      if (!start_past(pass, front, head, where)) continue;  // its shape is done with in this pass
+      if (!state.eligible(JobId(head.job))) return true;
+      push_front(pass, front.shape, head, where);
     }
+    return false;
   }
 
-  // sing.backfill_limit: only jobs that say they end within it may pass.
-  [[nodiscard]] const QueueEntry* within_limit(const Pass& pass, const QueueEntry* entry) const {
-    return pass.state().shape(walk_.shape()).queue.first_within(entry, set_.backfill_limit);
+  struct Front {
+    QueueEntry entry;
+    ShapeId shape;
+  };
+
+  // The first job of a shape that may pass the head; with sing.backfill_limit only those that say they end within it.
+  void push_front(const Pass& pass, ShapeId id, const QueueEntry& head, Pool::Where where) {
+    const ShapeClass& s = pass.state().shape(id);
+    if (s.queue.empty() || !s.eligible()) return;
+    const bool charged = s.gpus <= allowance(pass.job(head.job));
+    if (!pass.fits(id, Pool::Pools::kMain, charged ? nullptr : &where)) return;
+    const QueueEntry* entry =
+        set_.backfill_limit > 0 ? s.queue.first_within(nullptr, set_.backfill_limit) : &s.queue.front();
+    if (entry != nullptr) fronts_.push({*entry, id});
   }
 
-  // Whether a start at `other` could take GPUs that the head at `head` could use.
-  [[nodiscard]] static bool overlaps(Pool::Where head, Pool::Where other) {
-    return head.type == Pool::kAnyType || other.type == Pool::kAnyType || head.type == other.type;
-  }
-
-  bool start_past(Pass& pass, std::uint32_t job, const QueueEntry& head) {
-    const ShapeClass& mine = pass.state().shape(pass.job(job).shape);
-    const ShapeClass& heads = pass.state().shape(pass.job(head.job).shape);
-    const JobId charged = overlaps(heads.where, mine.where) ? JobId(head.job) : JobId();
-    return pass.start(job, charged, Pool::Pools::kMain);
+  // On nodes that the head can use within its allowance, else on others, which cost nothing (S3).
+  bool start_past(Pass& pass, const Front& front, const QueueEntry& head, const Pool::Where& where) {
+    const bool charged = pass.state().shape(front.shape).gpus <= allowance(pass.job(head.job));
+    return pass.start(front.entry.job, JobId(head.job), Pool::Pools::kMain, charged ? nullptr : &where);
   }
 
   void fill_small_pool(Pass& pass, std::uint32_t group) {
@@ -173,6 +178,7 @@ class Sing : public Policy {
 
   Settings set_;
   Walk walk_;
+  FrontHeap<Front> fronts_;
   std::vector<Time> warned_at_;  // by group; kNever = nobody is warned
 };
 

@@ -48,6 +48,7 @@ class Themis : public Policy {
  public:
   explicit Themis(const Settings& settings) : set_(settings) {}
 
+  [[nodiscard]] bool follows_queues() const override { return true; }
   void decide(Pass& pass, std::uint32_t group) override {
     const State& state = pass.state();
     if (group == 0) begin(state);
@@ -302,8 +303,7 @@ class Themis : public Policy {
   }
   // Whatever still fits, in the order of arrival.
   void fill(Pass& pass, Group& g, std::uint32_t group) {
-    walk_.begin(pass.state(), group);
-    walk_.filter([&](ShapeId shape) { return pass.fits(shape); });
+    walk_.begin(pass.state(), group, [&](ShapeId shape) { return pass.fits(shape); });
     while (const QueueEntry* entry = walk_.next()) {
       if (!pass.fits(walk_.shape()) || !start(pass, g, entry->job, 1)) walk_.skip_shape();
     }

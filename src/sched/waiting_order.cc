@@ -43,7 +43,7 @@ std::vector<std::uint32_t> WaitingOrder::jobs() const {
 void WaitingOrder::offer(const State& state, Quota& quota) const {
   for (const auto& list : lists_) {
     const ShapeClass& s = state.shape(list->shape);
-    if (s.satisfiable) quota.offer(list->queue, s.gpus);
+    if (s.eligible()) quota.offer(list->queue, s);
   }
 }
 

@@ -28,7 +28,6 @@ class RowCopier {
  private:
   [[nodiscard]] std::uint32_t name(Field field, std::uint32_t index);
   [[nodiscard]] std::uint32_t attributes(std::uint32_t index);
-  [[nodiscard]] profile::List copy_models(profile::List list);  // the GPU models a job accepts are renamed as its type
 
   const Trace* from_;
   Trace* to_;

@@ -46,6 +46,7 @@ class Replay {
         lag_(policy_->end_lag()),
         state_(options.cluster, options.placement, workload.trace().names, policy_->rank()) {
     state_.set_attributes(&workload.trace().attributes);
+    if (!policy_->follows_queues()) state_.ignore_queue_changes();
     world_.co_locate = true;
     world_.migrate = true;
     world_.estimates_exact = options.estimates == Estimates::kOracle;
@@ -76,6 +77,7 @@ class Replay {
       while (events_.top_time() == now_) finish(events_.pop().payload);
       while (next_ < jobs && workload_.row(next_).submit == now_) submit();
       decide();
+      if (endless_) break;
       if (detail_ != nullptr) sample();
       if ((++steps & 4095) != 0) continue;
       progress.update(next_);
@@ -250,8 +252,16 @@ class Replay {
     if (job.status != JobStatus::kRunning) return;
     const cluster::Running& run = state_.running()[job.slot];
     const Time work = std::max<Time>(0, left(id.value) - run.progress(now_));
-    events_.push(now_ + cluster::time_at_speed(work, run.speed), {id.value, job.stretches});
+    const Time wall = cluster::time_at_speed(std::min(work, kLongest), run.speed);
+    if (wall > kLongest - now_) {
+      if (!endless_) endless_ = id.value;
+      return;
+    }
+    events_.push(now_ + wall, {id.value, job.stretches});
   }
+
+  // Instants stay below this (146 years), so that sums of two don't overflow.
+  static constexpr Time kLongest = 2 * kMaxTime;
 
   // Time that a job held GPUs in earlier runs, or slower stretches of them, without progress that counts.
   [[nodiscard]] Time lost(std::uint32_t job) const {
@@ -323,6 +333,15 @@ class Replay {
       return fail(Code::kFailed, fmt::format("policy {}: {}", result_.policy, what));
     };
     if (result_.partial) return {};
+    if (endless_) {
+      Error error;
+      error.code = Code::kInput;
+      error.message = fmt::format("policy {}: job {} would end later than 146 years after the trace's origin",
+                                  result_.policy, workload_.id_text(*endless_));
+      error.file = workload_.trace().path;
+      error.hint = "the jobs are far more than this cluster can run: give it more nodes";
+      return fail(std::move(error));
+    }
     if (result_.submitted != result_.finished + result_.stopped + result_.rejected + result_.unfinished)
       return broken(
           fmt::format("jobs are not conserved: {} submitted, {} finished, {} stopped, {} rejected, {} unfinished",
@@ -355,6 +374,7 @@ class Replay {
   Time now_ = 0;
   Time first_submit_ = 0;
   Time last_end_ = 0;
+  std::optional<std::uint32_t> endless_;  // a job whose end is no instant
   Wide used_gpu_ns_ = 0;
   Wide held_gpu_ns_ = 0;  // GPUs that two jobs share counted twice
   Wide gpu_ns_by_jobs_ = 0;

@@ -256,6 +256,10 @@ class HiveD : public Policy {
     while (!fronts_.empty()) {
       const std::size_t i = first();
       const Front front = fronts_[i];
+      if (!pass.state().eligible(JobId(front.entry.job))) {  // a start has brought its user or tenant to a limit
+        drop(i);
+        continue;
+      }
       if (start_guaranteed(pass, front)) {
         started(pass.state(), i);
         continue;

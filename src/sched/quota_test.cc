@@ -31,9 +31,17 @@ TEST(Quota, ChoosesAsAWalkOverOneList) {
     const auto less = [](const Ranked& a, const Ranked& b) { return before(a, b); };
     std::sort(running.begin(), running.end(), less);
     std::sort(all.begin(), all.end(), less);
+    cluster::ClusterSpec spec;
+    spec.nodes.emplace_back().gpus = static_cast<std::uint32_t>(total);
+    const profile::NameTable names;
+    const State state(spec, cluster::Placement::kCount, names);
+    std::map<std::uint32_t, ShapeClass> shapes;
     Quota quota;
-    quota.begin(total);
-    for (const auto& [gpus, queue] : waiting) quota.offer(queue, gpus);
+    quota.begin(state, 0);
+    for (const auto& [gpus, queue] : waiting) {
+      shapes[gpus].gpus = gpus;
+      quota.offer(queue, shapes[gpus]);
+    }
     const bool changes = quota.choose(running);
     std::vector<std::uint32_t> in;
     std::vector<std::uint32_t> out;

@@ -117,7 +117,7 @@ TEST(Sing, AHeadAtItsUsersQuotaIsNoHead) {  // S7 (ii)
   w.pass();
   EXPECT_TRUE(w.running(small));
   EXPECT_TRUE(w.waiting(big));
-  EXPECT_NE(w.job(big).blocks & cluster::kUserLimit, 0);
+  EXPECT_NE(w.state().blocks(JobId(big)) & cluster::kUserLimit, 0);
   EXPECT_EQ(w.job(big).overtaken, 0U);
 }
 

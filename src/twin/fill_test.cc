@@ -297,8 +297,8 @@ TEST(Openb, AllocationAndOrderAreThoseOfTheArtifact) {
   EXPECT_NEAR(allocation[ShareRule::kBestFit], 93.08, 0.5);
   EXPECT_NEAR(allocation[ShareRule::kDotProduct], 90.85, 0.5);
   EXPECT_NEAR(allocation[ShareRule::kRandom], 87.49, 0.5);
-  EXPECT_NEAR(allocation[ShareRule::kPacking], 92.05, 1.3);     // 0.8 short, see docs/systems/fgd.md
-  EXPECT_NEAR(allocation[ShareRule::kClustering], 91.53, 1.3);  // one seed of the artifact
+  EXPECT_NEAR(allocation[ShareRule::kPacking], 92.00, 1.3);     // 0.7 short, see docs/systems/fgd.md
+  EXPECT_NEAR(allocation[ShareRule::kClustering], 91.62, 1.3);  // seeds 42 and 51 alone
   EXPECT_LT(allocation[ShareRule::kRandom], allocation[ShareRule::kDotProduct]);
   EXPECT_LT(allocation[ShareRule::kPacking], allocation[ShareRule::kBestFit]);
   EXPECT_LT(allocation[ShareRule::kClustering], allocation[ShareRule::kBestFit]);

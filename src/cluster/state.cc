@@ -133,6 +133,7 @@ std::string State::never_runs(const profile::JobRequest& request) {
   const ShapeClass& s = *shapes_[shape_of(request)];
   if (!s.known_group) return "its resource group or GPU type is not in the cluster";
   if (!s.satisfiable) return why_not(s);
+  if (!limits_) return {};
   for (const bool tenant : {false, true}) {
     const Owner* o = owner(tenant, tenant ? request.tenant : request.user);
     if (o == nullptr || o->limit < 0 || static_cast<std::int64_t>(s.gpus) <= o->limit) continue;

@@ -19,19 +19,24 @@ class ListPolicy : public Policy {
     if (pass.state().active(group).empty()) return;
     if (group >= blocked_since_.size()) blocked_since_.resize(group + 1, kNotBlocked);
     if (blocked_since_[group] == pass.state().changes()) return;  // only newcomers, and they stand behind the head
-    walk_.begin(pass.state(), group, [&](ShapeId shape) { return !skip_ || pass.fits(shape); });
+    if (!skip_) return start_heads(pass, group);
+    walk_.begin(pass.state(), group, [&](ShapeId shape) { return pass.fits(shape); });
     while (const QueueEntry* entry = walk_.next()) {
-      if (pass.fits(walk_.shape()) && pass.start(entry->job)) continue;
-      if (!skip_) {
-        if (rank_ == cluster::rank_by_arrival) blocked_since_[group] = pass.state().changes();
-        return;
-      }
-      walk_.skip_shape();
+      if (!pass.fits(walk_.shape()) || !pass.start(entry->job)) walk_.skip_shape();
     }
   }
   [[nodiscard]] cluster::RankFn rank() const override { return rank_; }
 
  private:
+  void start_heads(Pass& pass, std::uint32_t group) {
+    ShapeId shape = 0;
+    while (const QueueEntry* head = first_in_line(pass.state(), group, shape)) {
+      if (pass.start(head->job)) continue;
+      if (rank_ == cluster::rank_by_arrival) blocked_since_[group] = pass.state().changes();
+      return;
+    }
+  }
+
   static constexpr std::uint64_t kNotBlocked = ~std::uint64_t{0};
   bool skip_;
   cluster::RankFn rank_;

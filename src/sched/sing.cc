@@ -46,13 +46,11 @@ class Sing : public Policy {
   // One step: starts the head and returns true, or lets others pass it. True as well when one of those has brought the
   // head's owner to a limit, so that it is no longer head.
   bool start_head(Pass& pass, std::uint32_t group) {
-    walk_.begin(pass.state(), group);
-    const QueueEntry* first = walk_.next();
+    ShapeId shape = 0;
+    const QueueEntry* first = first_in_line(pass.state(), group, shape);
     if (first == nullptr) return false;
     const QueueEntry head = *first;
-    if (pass.fits(walk_.shape(), Pool::Pools::kMain) && pass.start(head.job, JobId(), Pool::Pools::kMain)) return true;
-    walk_.skip_shape();
-    return pass_head(pass, head);
+    return pass.start(head.job, JobId(), Pool::Pools::kMain) || pass_head(pass, head, shape, group);
   }
 
   [[nodiscard]] double allowance(const Job& head) const {
@@ -60,16 +58,19 @@ class Sing : public Policy {
     return set_.factor * head.gpus - head.overtaken;
   }
 
-  bool pass_head(Pass& pass, const QueueEntry& head) {
+  bool pass_head(Pass& pass, const QueueEntry& head, ShapeId head_shape, std::uint32_t group) {
     const State& state = pass.state();
-    const Pool::Where where = state.shape(pass.job(head.job).shape).where;
+    const Pool::Where where = state.shape(head_shape).where;
     fronts_.clear();
-    walk_.for_each([&](ShapeId id) { push_front(pass, id, head, where); });
+    const double allowed = allowance(pass.job(head.job));
+    for (const ShapeId id : state.active(group)) {
+      if (id != head_shape) push_front(pass, id, allowed, where);
+    }
     while (!fronts_.empty()) {
       const Front front = fronts_.pop();
       if (!start_past(pass, front, head, where)) continue;  // its shape is done with in this pass
       if (!state.eligible(JobId(head.job))) return true;
-      push_front(pass, front.shape, head, where);
+      push_front(pass, front.shape, allowance(pass.job(head.job)), where);
     }
     return false;
   }
@@ -80,10 +81,10 @@ class Sing : public Policy {
   };
 
   // The first job of a shape that may pass the head; with sing.backfill_limit only those that say they end within it.
-  void push_front(const Pass& pass, ShapeId id, const QueueEntry& head, Pool::Where where) {
+  void push_front(const Pass& pass, ShapeId id, double allowed, const Pool::Where& where) {
     const ShapeClass& s = pass.state().shape(id);
     if (s.queue.empty() || !s.eligible()) return;
-    const bool charged = s.gpus <= allowance(pass.job(head.job));
+    const bool charged = s.gpus <= allowed;
     if (!pass.fits(id, Pool::Pools::kMain, charged ? nullptr : &where)) return;
     const QueueEntry* entry =
         set_.backfill_limit > 0 ? s.queue.first_within(nullptr, set_.backfill_limit) : &s.queue.front();
@@ -105,9 +106,9 @@ class Sing : public Policy {
   }
 
   // The longest wait among eligible jobs is that of the first in order of eligibility.
-  [[nodiscard]] const QueueEntry* oldest(const Pass& pass, std::uint32_t group) {
-    walk_.begin(pass.state(), group);
-    return walk_.next();
+  [[nodiscard]] static const QueueEntry* oldest(const Pass& pass, std::uint32_t group) {
+    ShapeId shape = 0;
+    return first_in_line(pass.state(), group, shape);
   }
 
   void peak_rule(Pass& pass, std::uint32_t group) {

@@ -50,6 +50,19 @@ void drop_at(std::vector<T>& list, std::size_t i) {
   list.pop_back();
 }
 
+// The eligible job of a group that comes first in order, or nullptr; `shape` becomes its shape. O(shapes), without the
+// heap of a Walk: for policies that look at one job only. Valid until a job of that shape starts.
+[[nodiscard]] inline const QueueEntry* first_in_line(const State& state, std::uint32_t group, ShapeId& shape) {
+  const QueueEntry* best = nullptr;
+  for (const ShapeId id : state.active(group)) {
+    const QueueEntry& front = state.front(id);
+    if (best != nullptr && !before(front, *best)) continue;
+    best = &front;
+    shape = id;
+  }
+  return best;
+}
+
 class Walk {
  public:
   void begin(const State& state, std::uint32_t group) {

@@ -102,9 +102,10 @@ Result<twin::ReplayOptions> parse_options(const ReplayArgs& args, const Globals&
     options.placement = cluster::Placement::kLucid;
   options.ties = args.ties == "file" ? twin::Ties::kFile : twin::Ties::kId;
   options.mode = args.mode == "skip" ? twin::Mode::kSkip : twin::Mode::kStrict;
-  options.estimates = args.estimates == "user"    ? twin::Estimates::kUser
-                      : args.estimates == "noisy" ? twin::Estimates::kNoisy
-                                                  : twin::Estimates::kOracle;
+  options.estimates = args.estimates == "user"      ? twin::Estimates::kUser
+                      : args.estimates == "noisy"   ? twin::Estimates::kNoisy
+                      : args.estimates == "history" ? twin::Estimates::kHistory
+                                                    : twin::Estimates::kOracle;
   options.noise_percent = args.noise;
   options.seed = globals.seed;
   options.quiet = globals.quiet;
@@ -207,8 +208,11 @@ void add_replay_options(CLI::App* sub, const std::shared_ptr<ReplayArgs>& args) 
   sub->add_option("--mode", args->mode,
                   "strict: a job that can never run ends the run; skip: it is counted and left out")
       ->check(CLI::IsMember({"strict", "skip"}));
-  sub->add_option("--estimates", args->estimates, "what policies are told of run times: oracle, user or noisy")
-      ->check(CLI::IsMember({"oracle", "user", "noisy"}));
+  sub->add_option("--estimates", args->estimates,
+                  "what policies are told of run times: oracle, user, noisy, or history (the mean of the user's "
+                  "finished jobs of "
+                  "that name)")
+      ->check(CLI::IsMember({"oracle", "user", "noisy", "history"}));
   sub->add_option("--noise", args->noise, "percent of noise for --estimates noisy (default 30)")
       ->check(CLI::Range(0.0, 100.0));
   sub->add_option("--set", args->sets, "policy.parameter=value; see `comity policy show NAME`");

@@ -18,6 +18,7 @@
 #include "math/quantile.h"
 #include "sim/event_queue.h"
 #include "sim/fingerprint.h"
+#include "twin/history.h"
 
 namespace comity::twin {
 namespace {
@@ -104,11 +105,19 @@ class Replay {
     ++result_.events;
   }
 
+  [[nodiscard]] std::uint32_t name_of(const trace::Row& row) const {
+    const std::uint32_t at = row.request.attributes;
+    return at == profile::kNoAttributes ? profile::kNoName : workload_.trace().attributes[at].name;
+  }
+
   Time estimate_of(std::size_t job) const {
     const trace::Row& row = workload_.row(job);
     switch (options_.estimates) {
       case Estimates::kOracle: break;
       case Estimates::kUser: return row.request.estimate >= 0 ? row.request.estimate : row.duration;
+      case Estimates::kHistory:
+        return history_.predict(row.request.user, name_of(row),
+                                row.request.estimate >= 0 ? row.request.estimate : kHour);
       case Estimates::kNoisy: {
         Rng rng(options_.seed, job);
         for (;;) {
@@ -174,6 +183,10 @@ class Replay {
     state_.apply(event);
     note(static_cast<std::uint32_t>(EventKind::kEnd), job);
     ++result_.finished;
+    if (options_.estimates == Estimates::kHistory) {
+      const trace::Row& row = workload_.row(job);
+      history_.add(row.request.user, name_of(row), row.duration);
+    }
     leave(job, jct, ran, false);
     if (partner.valid()) schedule(partner);
   }
@@ -365,6 +378,7 @@ class Replay {
   std::unordered_map<std::uint32_t, Time> overhead_;                             // charged for preemptions, by job
   std::unordered_map<std::uint32_t, Time> lost_;                                 // see lost()
   std::unordered_map<std::uint32_t, std::pair<std::size_t, std::size_t>> open_;  // detail only: job -> its stretches
+  History history_;
   RunResult result_;
   Detail* detail_ = nullptr;
   sim::Fingerprint fingerprint_;

@@ -28,7 +28,8 @@ namespace comity::twin {
 
 enum class Ties { kId, kFile };
 enum class Mode { kStrict, kSkip };
-enum class Estimates { kOracle, kUser, kNoisy };
+// kHistory: from the jobs that have finished (twin/history.h); before that the user's own word, else an hour.
+enum class Estimates { kOracle, kUser, kNoisy, kHistory };
 
 struct ReplayOptions {
   cluster::ClusterSpec cluster;

@@ -25,6 +25,7 @@ enum class EventKind : std::uint8_t {
   kCancel,       // job
   kHold,         // job
   kRelease,      // job
+  kClock,        // what waits is looked at again as of now: see State::next_change()
   kNodeDown,     // node
   kNodeUp,       // node
   kUserLimit,    // value = most GPUs that `name` (a user) may hold at once, -1 = none

@@ -342,14 +342,16 @@ void Pool::move(Class& c, const Node& node, std::uint32_t from, std::uint32_t to
 
 void Pool::allocate(const Allocation& a) {
   Class& c = classes_[a.node_class];
-  COMITY_CHECK(c.free >= a.gpus);
-  c.free -= a.gpus;
+  COMITY_CHECK(c.free >= a.gpus || hides_);
+  if (a.parts.empty()) c.free -= a.gpus;
   for (const Part& part : a.parts) {
     Node& node = node_[part.node.index()];
-    COMITY_CHECK((node.free & part.gpus) == part.gpus && node.up);
+    COMITY_CHECK((node.free & part.gpus) == part.gpus && (node.up || node.hidden));
     const std::uint32_t from = node.free_count;
     node.free &= ~part.gpus;
     node.free_count = static_cast<std::uint8_t>(std::popcount(node.free));
+    if (!node.up) continue;
+    c.free -= from - node.free_count;
     move(c, node, from, node.free_count);
   }
 }
@@ -370,9 +372,17 @@ void Pool::release(const Allocation& a) {
   }
 }
 
+void Pool::hide(const std::vector<NodeId>& nodes) {
+  for (const NodeId id : nodes) {
+    set_up(id, false);
+    node_[id.index()].hidden = true;
+  }
+  hides_ = true;
+}
+
 void Pool::set_up(NodeId id, bool up) {
   Node& node = node_[id.index()];
-  if (node.up == up) return;
+  if (node.up == up || node.hidden) return;
   node.up = up;
   Class& c = classes_[node.node_class];
   c.up_nodes = up ? c.up_nodes + 1 : c.up_nodes - 1;

@@ -72,6 +72,9 @@ class Pool {
   void allocate(const Allocation& a);  // the GPUs must be free (checked)
   void release(const Allocation& a);   // the GPUs must be taken (checked)
   void set_up(NodeId node, bool up);   // a node that is down offers nothing; its GPUs may still be held
+  // Takes nodes out of sight for good: the pool as jobs see it that may not use them. What others do there is followed
+  // by allocate() and release() as before. Under `count` as many GPUs are set aside.
+  void hide(const std::vector<NodeId>& nodes);
 
   [[nodiscard]] std::uint64_t capacity() const { return capacity_; }  // all nodes, up or down
   [[nodiscard]] std::int64_t free_gpus() const;                       // on nodes that are up
@@ -108,6 +111,7 @@ class Pool {
     std::uint32_t index = 0;      // within the class
     std::uint8_t free_count = 0;  // bits of `free`
     bool up = true;
+    bool hidden = false;
   };
   struct Class {
     Where where;
@@ -141,6 +145,7 @@ class Pool {
   Placement rule_;
   std::uint64_t capacity_ = 0;
   bool has_small_ = false;
+  bool hides_ = false;
   std::vector<std::string> groups_;
   std::vector<std::string> types_;
   std::vector<Node> node_;

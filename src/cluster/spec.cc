@@ -65,7 +65,8 @@ Result<ClusterSpec> parse_nodes(const std::string& text) {
 namespace {
 
 constexpr std::int64_t kMaxGpusTotal = 1'000'000'000;
-constexpr std::size_t kMaxTenants = 4096;  // and so the depth of their tree
+constexpr std::size_t kMaxReservations = 32;  // Reservations::kMost
+constexpr std::size_t kMaxTenants = 4096;     // and so the depth of their tree
 
 Status add_nodes(TomlReader& reader, ClusterSpec& spec) {
   reader.require("gpus");
@@ -150,6 +151,70 @@ Status add_user(TomlReader& reader, ClusterSpec& spec) {
   return {};
 }
 
+// The nodes that "gpu3" or "gpu[4-7]" names; empty when there is one that doesn't exist.
+std::vector<std::uint32_t> nodes_named(const std::string& text, const std::map<std::string, std::uint32_t>& by_name) {
+  std::vector<std::uint32_t> list;
+  const auto take = [&](const std::string& name) {
+    const auto it = by_name.find(name);
+    if (it != by_name.end()) list.push_back(it->second);
+    return it != by_name.end();
+  };
+  const std::size_t open = text.find('[');
+  if (open == std::string::npos || text.back() != ']') {
+    take(text);
+    return list;
+  }
+  const std::string_view range = std::string_view(text).substr(open + 1, text.size() - open - 2);
+  const std::size_t dash = range.find('-');
+  if (dash == std::string_view::npos) return {};
+  const auto first = parse_int(range.substr(0, dash));
+  const auto last = parse_int(range.substr(dash + 1));
+  if (!first || !last || *first < 0 || *last < *first || *last - *first >= limits::kNodes) return {};
+  for (std::int64_t i = *first; i <= *last; ++i) {
+    if (!take(fmt::format("{}{}", text.substr(0, open), i))) return {};
+  }
+  return list;
+}
+
+Time instant(TomlReader& reader, std::string_view key) {
+  const auto at = parse_length(reader.text(key, ""));
+  if (!at || *at < 0) reader.refuse(key, "must be a time such as \"36h\" or \"2d\", on the trace's clock");
+  return at && *at >= 0 ? *at : 0;
+}
+
+Status add_reservation(TomlReader& reader, ClusterSpec& spec, const std::map<std::string, std::uint32_t>& by_name) {
+  for (const char* key : {"nodes", "start", "end"}) reader.require(key);
+  ReservationSpec r;
+  r.name = reader.text("name", fmt::format("reservation{}", spec.reservations.size()));
+  r.start = instant(reader, "start");
+  r.end = instant(reader, "end");
+  r.tenants = reader.texts("tenants");
+  r.users = reader.texts("users");
+  if (r.end <= r.start) reader.refuse("end", "must be later than start");
+  for (const std::string& text : reader.texts("nodes")) {
+    const std::vector<std::uint32_t> some = nodes_named(text, by_name);
+    if (some.empty()) reader.refuse("nodes", fmt::format("'{}' names no node of this file", printable(text)));
+    r.nodes.insert(r.nodes.end(), some.begin(), some.end());
+  }
+  std::sort(r.nodes.begin(), r.nodes.end());
+  r.nodes.erase(std::unique(r.nodes.begin(), r.nodes.end()), r.nodes.end());
+  if (spec.reservations.size() == kMaxReservations)
+    reader.refuse("name", fmt::format("more than {} reservations", kMaxReservations));
+  if (auto status = reader.finish(); !status) return status;
+  spec.reservations.push_back(std::move(r));
+  return {};
+}
+
+Status add_reservations(std::vector<TomlReader>& readers, ClusterSpec& spec) {
+  if (readers.empty()) return {};
+  std::map<std::string, std::uint32_t> by_name;
+  for (std::uint32_t i = 0; i < spec.nodes.size(); ++i) by_name.emplace(spec.nodes[i].name, i);
+  for (TomlReader& reader : readers) {
+    if (auto status = add_reservation(reader, spec, by_name); !status) return status;
+  }
+  return {};
+}
+
 // Parents exist and no tenant stands above itself. O(tenants log tenants).
 Status check_tree(const ClusterSpec& spec, const std::string& path) {
   const auto bad = [&](const std::string& what, const std::string& field) -> Status {
@@ -201,6 +266,7 @@ Result<ClusterSpec> parse_cluster(const std::string& text, const std::string& pa
   auto nodes = root.tables("nodes");
   auto tenants = root.tables("tenants");
   auto users = root.tables("users");
+  auto reservations = root.tables("reservations");
   const auto limits_at = table->find("limits");
   if (limits_at != table->end()) {
     const auto* limits = std::get_if<TomlTable>(&limits_at->second.v);
@@ -223,6 +289,7 @@ Result<ClusterSpec> parse_cluster(const std::string& text, const std::string& pa
   for (TomlReader& reader : users) {
     if (auto status = add_user(reader, spec); !status) return fail(status.error());
   }
+  if (auto status = add_reservations(reservations, spec); !status) return fail(status.error());
   if (auto status = check_tree(spec, path); !status) return fail(status.error());
   if (spec.nodes.empty()) {
     Error error;

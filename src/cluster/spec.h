@@ -23,6 +23,12 @@
 //   name = "ann"          # of a tenant; users that are not listed have share 1
 //   tenant = "lab-a"
 //   share = 3
+//   [[reservations]]      # nodes set aside for some, or for maintenance
+//   name = "course"
+//   nodes = ["gpu0", "gpu[4-7]"]
+//   start = "2d"          # on the trace's clock: seconds, or with a unit
+//   end = "2d12h"
+//   tenants = ["lab-a"]   # who may use them meanwhile; with users = [...]; neither = nobody
 //   [limits]
 //   user_max_gpus = 32    # for every user; absent = none
 #pragma once
@@ -32,6 +38,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/units.h"
 
 namespace comity::cluster {
 
@@ -73,10 +80,20 @@ struct UserSpec {
   double share = 1;
 };
 
+struct ReservationSpec {
+  std::string name;
+  std::vector<std::uint32_t> nodes;  // indices, rising
+  Time start = 0;
+  Time end = 0;
+  std::vector<std::string> tenants;
+  std::vector<std::string> users;
+};
+
 struct ClusterSpec {
   std::vector<NodeSpec> nodes;
   std::vector<TenantSpec> tenants;
   std::vector<UserSpec> users;
+  std::vector<ReservationSpec> reservations;
   std::int64_t user_max_gpus = -1;
   std::uint64_t nodes_without_gpus = 0;  // of a node list, left out of `nodes`
 

@@ -11,10 +11,11 @@
 namespace comity::cluster {
 
 State::State(const ClusterSpec& spec, Placement rule, const profile::NameTable& names, RankFn rank)
-    : pool_(spec, rule),
+    : pools_{Pool(spec, rule)},
+      reservations_(spec, names),
       names_(names),
       rank_(rank),
-      active_(pool_.groups().size()),
+      active_(pools_[0].groups().size()),
       tenant_specs_(spec.tenants),
       user_specs_(spec.users) {
   default_user_limit_ = spec.user_max_gpus;
@@ -37,9 +38,9 @@ void State::apply(const Event& event) {
       job.executed += running_[job.slot].progress(event.at);
       job.estimate += event.value;
       stop_running(event.job, event.at);
-      return back_to_queue(event.job);
+      return back_to_queue(event.job, event.at);
     }
-    case EventKind::kRequeue: stop_running(event.job, event.at); return back_to_queue(event.job);
+    case EventKind::kRequeue: stop_running(event.job, event.at); return back_to_queue(event.job, event.at);
     case EventKind::kCoLocate: return co_locate(event);
     case EventKind::kSpeed: return set_speed(event.job, event.speed, event.at);
     case EventKind::kMigrate: return migrate(event);
@@ -61,7 +62,10 @@ void State::apply(const Event& event) {
       return set_block(event.job, kHeld, false);
     }
     case EventKind::kNodeDown:
-    case EventKind::kNodeUp: pool_.set_up(event.node, event.kind == EventKind::kNodeUp); return refresh_shapes();
+    case EventKind::kNodeUp:
+      for (Pool& pool : pools_) pool.set_up(event.node, event.kind == EventKind::kNodeUp);
+      return refresh_shapes();
+    case EventKind::kClock: return clock(event.at);
     case EventKind::kUserLimit: return set_limit(false, event.name, event.value);
     case EventKind::kTenantLimit: return set_limit(true, event.name, event.value);
   }
@@ -86,10 +90,10 @@ ShapeId State::look_up_shape(const profile::JobRequest& request) {
     return fallback;
   };
   like.shape = request.shape;
-  like.where.group = look(pool_.groups(), request.group, 0);
+  like.where.group = look(pools_[0].groups(), request.group, 0);
   // A cluster that names no GPU types takes any.
-  const bool types = pool_.types().size() > 1 || !pool_.types()[0].empty();
-  like.where.type = types ? look(pool_.types(), request.gpu_type, Pool::kAnyType) : Pool::kAnyType;
+  const bool types = pools_[0].types().size() > 1 || !pools_[0].types()[0].empty();
+  like.where.type = types ? look(pools_[0].types(), request.gpu_type, Pool::kAnyType) : Pool::kAnyType;
   if (owner(false, request.user) != nullptr) like.user = request.user;
   if (owner(true, request.tenant) != nullptr) like.tenant = request.tenant;
   return find_shape(like);
@@ -100,12 +104,12 @@ ShapeId State::find_shape(const ShapeClass& like) {
   const std::uint64_t hash =
       mix64(mix64((std::uint64_t{like.shape.nodes} << 32) | like.shape.gpus) ^
             mix64((std::uint64_t{like.where.group} << 32) | like.where.type) ^
-            mix64(((std::uint64_t{like.user} << 32) | like.tenant) + (like.known_group ? 0 : 1)));
+            mix64(((std::uint64_t{like.user} << 32) | like.tenant) + (like.known_group ? 0 : 1)) ^ like.barred);
   std::vector<ShapeId>& candidates = shape_index_[hash];
   for (const ShapeId id : candidates) {
     const ShapeClass& s = *shapes_[id];
     if (s.shape == like.shape && s.where == like.where && s.known_group == like.known_group && s.user == like.user &&
-        s.tenant == like.tenant)
+        s.tenant == like.tenant && s.barred == like.barred)
       return id;
   }
   auto made = std::make_unique<ShapeClass>();
@@ -115,7 +119,9 @@ ShapeId State::find_shape(const ShapeClass& like) {
   made->known_group = like.known_group;
   made->user = like.user;
   made->tenant = like.tenant;
-  made->satisfiable = like.known_group && pool_.could_fit(made->shape, made->where);
+  made->barred = like.barred;
+  made->pool = pool_without(like.barred);
+  made->satisfiable = like.known_group && pools_[made->pool].could_fit(made->shape, made->where);
   shapes_.push_back(std::move(made));
   fronts_.emplace_back().job = JobId::kInvalid;
   const auto id = static_cast<ShapeId>(shapes_.size() - 1);
@@ -127,6 +133,48 @@ ShapeId State::find_shape(const ShapeClass& like) {
     recheck(id, *o, tenant ? kTenantLimit : kUserLimit);
   }
   return id;
+}
+
+std::uint32_t State::pool_without(Reservations::Mask mask) {
+  const auto it = std::find(pool_masks_.begin(), pool_masks_.end(), mask);
+  if (it != pool_masks_.end()) return static_cast<std::uint32_t>(it - pool_masks_.begin());
+  pools_.push_back(pools_[0]);
+  pools_.back().hide(reservations_.nodes(mask));
+  pool_masks_.push_back(mask);
+  return static_cast<std::uint32_t>(pools_.size() - 1);
+}
+
+// Puts a waiting job that isn't in its list into the shape that suits the reservations as of now.
+void State::look_at_reservations(JobId id, Time now) {
+  if (reservations_.empty()) return;
+  Job& job = at(id);
+  const Time length = job.estimate - job.executed;
+  const Reservations::Mask mask = reservations_.barred(job.user, job.tenant, length, now);
+  const ShapeClass& s = *shapes_[job.shape];
+  if (mask != s.barred) {
+    ShapeClass like;
+    like.shape = s.shape;
+    like.where = s.where;
+    like.known_group = s.known_group;
+    like.user = s.user;
+    like.tenant = s.tenant;
+    like.barred = mask;
+    job.shape = find_shape(like);
+  }
+  const Time next = reservations_.next_change(job.user, job.tenant, length, now);
+  if (next != kNever) bars_.push({next, id});
+}
+
+void State::clock(Time now) {
+  while (!bars_.empty() && bars_.top().at <= now) {
+    const JobId id = bars_.top().job;
+    bars_.pop();
+    if (ended(id) || at(id).status != JobStatus::kWaiting) continue;
+    const bool queued = at(id).queued;
+    if (queued) dequeue(id);
+    look_at_reservations(id, now);
+    if (queued) enqueue(id);
+  }
 }
 
 std::string State::never_runs(const profile::JobRequest& request) {
@@ -144,7 +192,7 @@ std::string State::never_runs(const profile::JobRequest& request) {
 }
 
 std::string State::why_not(const ShapeClass& s) const {
-  const std::int64_t up = pool_.up_gpus(s.where);
+  const std::int64_t up = pools_[0].up_gpus(s.where);
   if (static_cast<std::int64_t>(s.gpus) > up) return fmt::format("asks for {} GPUs, the cluster has {}", s.gpus, up);
   if (s.shape.nodes == 0) return fmt::format("asks for {} GPUs, more than the nodes of one kind have together", s.gpus);
   return fmt::format("asks for {} nodes with {} GPUs each, which the cluster does not have", s.shape.nodes,
@@ -195,6 +243,7 @@ void State::submit(const Event& event) {
   job.estimate = event.value;
   job.status = JobStatus::kWaiting;
   ++waiting_;
+  look_at_reservations(event.job, event.at);
   enqueue(event.job);
 }
 
@@ -226,7 +275,7 @@ void State::keep(Running& run, const Allocation& allocation) {
 void State::start(const Event& event) {
   Running& run = add_running(event.job, event.at);
   keep(run, *event.allocation);
-  pool_.allocate(run.allocation);
+  for (Pool& pool : pools_) pool.allocate(run.allocation);
   used_gpus_ += at(event.job).gpus;
   if (event.overtook.valid()) at(event.overtook).overtaken += at(event.job).gpus;
   own_running(event.job, 1);
@@ -260,9 +309,9 @@ void State::migrate(const Event& event) {
   Job& job = at(event.job);
   Running& run = running_[job.slot];
   COMITY_CHECK(job.status == JobStatus::kRunning && !run.partner.valid());
-  pool_.release(run.allocation);
+  for (Pool& pool : pools_) pool.release(run.allocation);
   keep(run, *event.allocation);
-  pool_.allocate(run.allocation);
+  for (Pool& pool : pools_) pool.allocate(run.allocation);
   job.estimate += event.value;
   set_speed(event.job, run.speed, event.at);
 }
@@ -277,7 +326,7 @@ void State::stop_running(JobId id, Time now) {
     running_[at(run.partner).slot].partner = JobId();
     set_speed(run.partner, 1, now);
   } else {
-    pool_.release(run.allocation);
+    for (Pool& pool : pools_) pool.release(run.allocation);
     used_gpus_ -= job.gpus;
   }
   if (run.allocation.parts.capacity() != 0) spare_parts_.push_back(std::move(run.allocation.parts));
@@ -291,9 +340,10 @@ void State::stop_running(JobId id, Time now) {
   own_running(id, -1);
 }
 
-void State::back_to_queue(JobId id) {
+void State::back_to_queue(JobId id, Time now) {
   at(id).status = JobStatus::kWaiting;
   ++waiting_;
+  look_at_reservations(id, now);
   enqueue(id);
 }
 
@@ -369,7 +419,7 @@ void State::set_block(JobId id, std::uint8_t block, bool on) {
 void State::refresh_shapes() {
   for (ShapeId id = 0; id < shapes_.size(); ++id) {
     ShapeClass& s = *shapes_[id];
-    s.satisfiable = s.known_group && pool_.could_fit(s.shape, s.where);
+    s.satisfiable = s.known_group && pools_[s.pool].could_fit(s.shape, s.where);
     set_active(id);
   }
 }
@@ -431,6 +481,7 @@ void State::take_stock(bool tenant, std::uint32_t name) {
       like.shape = shapes_[job.shape]->shape;
       like.where = shapes_[job.shape]->where;
       like.known_group = shapes_[job.shape]->known_group;
+      like.barred = shapes_[job.shape]->barred;
       like.user = tenant ? shapes_[job.shape]->user : name;
       like.tenant = tenant ? name : shapes_[job.shape]->tenant;
       job.shape = find_shape(like);

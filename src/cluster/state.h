@@ -15,7 +15,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <queue>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -24,6 +26,7 @@
 #include "cluster/event.h"
 #include "cluster/ordered_queue.h"
 #include "cluster/pool.h"
+#include "cluster/reservations.h"
 
 namespace comity::cluster {
 
@@ -68,7 +71,8 @@ struct Running {
   return speed == 1 ? work : static_cast<Time>(std::ceil(static_cast<double>(work) / speed));
 }
 
-// One (shape, group, type, owners with limits): the jobs that are interchangeable for placement and limits.
+// One (shape, group, type, owners with limits, reservations that bar): the jobs that are interchangeable for placement
+// and limits.
 struct ShapeClass {
   Shape shape;
   Pool::Where where;
@@ -78,6 +82,8 @@ struct ShapeClass {
   std::uint8_t limits = 0;                // Block bits: limits that its owners have reached for jobs of this size
   std::uint32_t user = profile::kNoName;  // the owners, where they have a limit
   std::uint32_t tenant = profile::kNoName;
+  Reservations::Mask barred = 0;      // reservations whose nodes its jobs may not use at present
+  std::uint32_t pool = 0;             // the pool without those nodes: State::pool_of()
   std::uint32_t active_at = kNoSlot;  // place in State::active()
   OrderedQueue queue;                 // its jobs that are not held
 
@@ -103,7 +109,11 @@ class State {
   }
   [[nodiscard]] const ShapeClass& shape(ShapeId id) const { return *shapes_[id]; }
   [[nodiscard]] const std::vector<Running>& running() const { return running_; }
-  [[nodiscard]] const Pool& pool() const { return pool_; }
+  [[nodiscard]] const Pool& pool() const { return pools_[0]; }
+  // The pool as jobs of a shape may use it: without nodes that are reserved for others.
+  [[nodiscard]] const Pool& pool_of(const ShapeClass& shape) const { return pools_[shape.pool]; }
+  // The next instant at which a reservation changes what a waiting job may use: apply kClock then. kNever = none.
+  [[nodiscard]] Time next_change() const { return bars_.empty() ? kNever : bars_.top().at; }
   // Jobs that stopped running (ended, preempted, requeued, cancelled) since forget_left(), so that a policy can keep
   // an order of the running jobs without looking at each of them.
   [[nodiscard]] const std::vector<JobId>& left() const { return left_; }
@@ -182,7 +192,7 @@ class State {
   void set_speed(JobId id, double speed, Time now);
   Running& add_running(JobId id, Time now);
   void keep(Running& run, const Allocation& allocation);
-  void back_to_queue(JobId id);
+  void back_to_queue(JobId id, Time now);
   void leave(JobId id, bool was_waiting);
   void enqueue(JobId id);
   void dequeue(JobId id);
@@ -196,12 +206,23 @@ class State {
   [[nodiscard]] Owner* owner(bool tenant, std::uint32_t name);
   Owner& add_owner(bool tenant, std::uint32_t name, std::int64_t limit);
   [[nodiscard]] ShapeId find_shape(const ShapeClass& like);
+  [[nodiscard]] std::uint32_t pool_without(Reservations::Mask mask);
+  void look_at_reservations(JobId id, Time now);
+  void clock(Time now);
   void take_stock(bool tenant, std::uint32_t name);
   void set_limit(bool tenant, std::uint32_t name, std::int64_t limit);
   void recheck(const Owner& owner, std::uint8_t block);
   void recheck(ShapeId id, const Owner& owner, std::uint8_t block);
 
-  Pool pool_;
+  std::vector<Pool> pools_;  // [0] whole, then one for each set of reservations that bars somebody
+  Reservations reservations_;
+  std::vector<Reservations::Mask> pool_masks_ = {0};  // by pool
+  struct BarChange {
+    Time at;
+    JobId job;
+    bool operator>(const BarChange& o) const { return at != o.at ? at > o.at : o.job < job; }
+  };
+  std::priority_queue<BarChange, std::vector<BarChange>, std::greater<>> bars_;
   const profile::NameTable& names_;
   RankFn rank_;
   std::vector<std::unique_ptr<Chunk>> chunks_;

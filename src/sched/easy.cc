@@ -59,29 +59,30 @@ class Easy : public Policy {
   // Sets shadow_ and extra_. A head that fits on no instant (its GPUs are lent beyond every estimate) gets kNever.
   void reserve(const Pass& pass, std::uint32_t group, const ShapeClass& head) {
     const State& state = pass.state();
-    std::int64_t free = state.pool().free_gpus(head.where);
+    const Pool& pool = state.pool_of(head);  // without what is reserved for others
+    std::int64_t free = pool.free_gpus(head.where);
     shadow_ = kNever;
     extra_ = kMaxTime;
-    const bool buddy = state.pool().rule() == cluster::Placement::kBuddy;
-    if (!by_count_ && buddy) pool_ = state.pool();
-    if (!by_count_ && !buddy) counts_.assign(state.pool());
+    const bool buddy = pool.rule() == cluster::Placement::kBuddy;
+    if (!by_count_ && buddy) pool_ = pool;
+    if (!by_count_ && !buddy) counts_.assign(pool);
     const auto& list = ends_[group].list();
     for (std::size_t i = 0; i < list.size();) {
       const Time at = std::max(list[i].end, pass.now() + 1);
       for (; i < list.size() && std::max(list[i].end, pass.now() + 1) == at; ++i) {
         const cluster::Running& r = state.running()[state.job(JobId(list[i].job)).slot];
-        if (!state.pool().allows(head.where, r.allocation.node_class)) continue;
+        if (!pool.allows(head.where, r.allocation.node_class)) continue;
         free += r.allocation.gpus;
         if (by_count_) continue;
         if (buddy) {
           pool_->release(r.allocation);
         } else {
-          counts_.release(state.pool(), r.allocation);
+          counts_.release(pool, r.allocation);
         }
       }
       if (free < head.gpus) continue;
-      const bool ready = by_count_ || (buddy ? pool_->fits(head.shape, head.where)
-                                             : counts_.fits(state.pool(), head.shape, head.where));
+      const bool ready =
+          by_count_ || (buddy ? pool_->fits(head.shape, head.where) : counts_.fits(pool, head.shape, head.where));
       if (!ready) continue;
       shadow_ = at;
       extra_ = free - head.gpus;

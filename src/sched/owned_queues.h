@@ -48,7 +48,7 @@ class OwnedQueues {
     List& list = *lists_[index];
     while (!list.queue.empty()) {
       const QueueEntry& entry = list.queue.front();
-      if (valid(state, entry)) return &entry;
+      if (valid(state, list, entry)) return &entry;
       erase(state, index, entry);
     }
     return nullptr;
@@ -58,7 +58,7 @@ class OwnedQueues {
     const QueueEntry from = entry;
     for (;;) {
       const QueueEntry* next = lists_[index]->queue.after(from);
-      if (next == nullptr || valid(state, *next)) return next;
+      if (next == nullptr || valid(state, *lists_[index], *next)) return next;
       erase(state, index, *next);
     }
   }
@@ -76,10 +76,12 @@ class OwnedQueues {
  private:
   static bool queued(const State& state, JobId id) { return state.in_line(id); }
   // An entry stands for a job that waits since that instant, and was not entered again since with more progress.
-  static bool valid(const State& state, const QueueEntry& entry) {
+  // A job that a reservation has moved to another shape stands in the list of that one.
+  static bool valid(const State& state, const List& list, const QueueEntry& entry) {
     const JobId id(entry.job);
     if (state.ended(id) || !queued(state, id)) return false;
     const Job& job = state.job(id);
+    if (job.shape != list.shape) return false;
     return job.eligible == entry.eligible && job.estimate - job.executed == entry.estimate;
   }
   static QueueEntry entry_of(JobId id, const Job& job, std::int64_t rank) {

@@ -22,7 +22,7 @@ Decision make(Action action, JobId job) {
 bool Pass::start(std::uint32_t job, JobId overtook, Pool::Pools pools, const Pool::Where* avoid) {
   if (!state_.eligible(JobId(job))) return false;
   const ShapeClass& s = state_.shape(state_.job(JobId(job)).shape);
-  if (!state_.pool().place(s.shape, s.where, scratch_, pools, avoid)) return false;
+  if (!state_.pool_of(s).place(s.shape, s.where, scratch_, pools, avoid)) return false;
   if (overtook.valid() && !state_.pool().allows(state_.shape(state_.job(overtook).shape).where, scratch_.node_class))
     overtook = JobId();
   cluster::Event event;

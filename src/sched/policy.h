@@ -57,7 +57,7 @@ class Pass {
   [[nodiscard]] bool fits(ShapeId shape, Pool::Pools pools = Pool::Pools::kAny,
                           const Pool::Where* avoid = nullptr) const {
     const ShapeClass& s = state_.shape(shape);
-    return state_.pool().fits(s.shape, s.where, pools, avoid);
+    return state_.pool_of(s).fits(s.shape, s.where, pools, avoid);
   }
 
   // Starts a waiting job where the placement rule puts it; false (and nothing changed) when it does not fit or is not

@@ -54,6 +54,11 @@ void QuotaPolicy::note_changes(const State& state) {
     } else if (!group.waiting.contains(id.value)) {
       group.arrivals.push_back(id.value);
       group.changed = true;
+    } else if (group.waiting.shape(id.value) != state.job(id).shape) {  // a reservation has moved it
+      const Key key = group.waiting.key(id.value);
+      group.waiting.erase(id.value);
+      group.waiting.insert(id.value, state.job(id).shape, key);
+      group.changed = true;
     }
   }
 }

@@ -29,6 +29,12 @@ WaitingOrder::Key WaitingOrder::key(std::uint32_t job) const {
   return it->second.key;
 }
 
+ShapeId WaitingOrder::shape(std::uint32_t job) const {
+  const auto it = at_.find(job);
+  COMITY_CHECK(it != at_.end());
+  return lists_[it->second.list]->shape;
+}
+
 std::vector<std::uint32_t> WaitingOrder::jobs() const {
   std::vector<QueueEntry> all;
   all.reserve(at_.size());

@@ -22,7 +22,8 @@ class WaitingOrder {
   void insert(std::uint32_t job, ShapeId shape, Key key);  // not in yet (checked)
   bool erase(std::uint32_t job);                           // whether it was in
   [[nodiscard]] bool contains(std::uint32_t job) const { return at_.contains(job); }
-  [[nodiscard]] Key key(std::uint32_t job) const;  // must be in (checked)
+  [[nodiscard]] Key key(std::uint32_t job) const;        // must be in (checked)
+  [[nodiscard]] ShapeId shape(std::uint32_t job) const;  // that it was inserted with; must be in (checked)
   [[nodiscard]] std::size_t size() const { return at_.size(); }
   [[nodiscard]] std::vector<std::uint32_t> jobs() const;  // in order of (rank, tie); O(jobs log jobs)
   // Offers what the nodes that are up could hold.

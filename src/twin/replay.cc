@@ -72,9 +72,10 @@ class Replay {
     first_submit_ = jobs == 0 ? 0 : workload_.row(0).submit;
     now_ = first_submit_;
     std::uint64_t steps = 0;
-    while (next_ < jobs || !events_.empty()) {
+    while (next_ < jobs || !events_.empty() || (state_.waiting() > 0 && state_.next_change() != kNever)) {
       const Time arrival = next_ < jobs ? workload_.row(next_).submit : kNever;
-      advance(std::min(arrival, events_.top_time()));
+      advance(std::min({arrival, events_.top_time(), state_.next_change()}));
+      if (state_.next_change() <= now_) tell_time();
       while (events_.top_time() == now_) finish(events_.pop().payload);
       while (next_ < jobs && workload_.row(next_).submit == now_) submit();
       decide();
@@ -95,6 +96,12 @@ class Replay {
   }
 
  private:
+  void tell_time() {
+    Event event;
+    event.kind = EventKind::kClock;
+    event.at = now_;
+    state_.apply(event);
+  }
   void advance(Time to) {
     used_gpu_ns_ += Wide{state_.used_gpus()} * (to - now_);
     held_gpu_ns_ += Wide{state_.held_gpus()} * (to - now_);

@@ -13,7 +13,6 @@
 // Left out: fail_time, stop_time, shared_mem_per_pod, gpu_time.
 #include <array>
 
-#include "trace/civil_time.h"
 #include "trace/table_decoder.h"
 
 namespace comity::trace {

@@ -3,7 +3,7 @@
 // original at hand: their lines are the examples of the documents that come with them.
 #include <gtest/gtest.h>
 
-#include "trace/civil_time.h"
+#include "base/calendar.h"
 #include "trace/record.h"
 #include "trace/test_files.h"
 
@@ -50,7 +50,7 @@ TEST(Helios, ColumnsOfItsReadme) {
   expect_other(*trace, "without a GPU", 1);
   const Row& a = trace->rows[0];
   EXPECT_EQ(a.id, 1'425'511);
-  EXPECT_EQ(a.submit, parse_civil_time("2020-06-09 18:41:01"));
+  EXPECT_EQ(a.submit, parse_date_time("2020-06-09 18:41:01"));
   EXPECT_EQ(a.duration, 36'848 * kSecond);
   EXPECT_EQ(a.wait, 0);
   EXPECT_EQ(a.request.shape, (profile::Shape{1, 1}));
@@ -73,7 +73,7 @@ TEST(Acme, SerenAndKalosAsInItsReadme) {
   ASSERT_READ(seren, "acme");
   ASSERT_EQ(seren->rows.size(), 1U);
   expect_other(*seren, "without a GPU", 1);
-  EXPECT_EQ(seren->rows[0].submit, parse_civil_time("2023-02-28 16:18:22"));
+  EXPECT_EQ(seren->rows[0].submit, parse_date_time("2023-02-28 16:18:22"));
   EXPECT_EQ(seren->rows[0].duration, 117 * kSecond);
   EXPECT_EQ(seren->rows[0].wait, 32 * kSecond);
   EXPECT_EQ(seren->rows[0].request.shape, (profile::Shape{1, 8}));

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/calendar.h"
 #include "base/csv.h"
 #include "base/text.h"
-#include "trace/civil_time.h"
 #include "trace/field_text.h"
 
 namespace comity::trace {
@@ -86,7 +86,7 @@ bool TableDecoder::time(std::size_t column, Time unit, Time& value, Problem& pro
 }
 
 bool TableDecoder::civil(std::size_t column, Time& value, Problem& problem) const {
-  const auto time = parse_civil_time(text(column));
+  const auto time = parse_date_time(text(column));
   if (!time) return refuse(column, "is no date and time of day since 1970", problem);
   value = *time;
   return true;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/toml.h"
 #include "cluster/spec_csv.h"
+#include "cluster/spec_tiresias.h"
 
 namespace comity::cluster {
 
@@ -307,6 +308,7 @@ Result<ClusterSpec> read_cluster(const std::string& path) {
   auto text = read_document(path);
   if (!text) return fail(text.error());
   if (is_node_list(*text)) return parse_node_list(*text, path);
+  if (is_tiresias_cluster(*text)) return parse_tiresias_cluster(*text, path);
   return parse_cluster(*text, path);
 }
 

@@ -157,6 +157,7 @@ class State {
   // Why the job could never run with the nodes that are up and the limits as they are; empty = it could.
   [[nodiscard]] std::string never_runs(const profile::JobRequest& request);
   [[nodiscard]] bool has_limits() const { return limits_; }
+  [[nodiscard]] bool has_reservations() const { return !reservations_.empty(); }
   [[nodiscard]] QueueEntry entry(JobId id) const;
   [[nodiscard]] Time remaining_estimate(JobId id, Time now) const;  // running or waiting, >= 0
   // A waiting job that is neither held nor limited and whose shape is satisfiable.

@@ -285,11 +285,12 @@ class HiveD : public Policy {
     const ShapeClass& s = state.shape(pass.job(front.entry.job).shape);
     for (std::uint32_t c = 0; c < kinds_.of.size(); ++c) {
       if (!usable(state, s, c)) continue;
-      const auto cost = [&](const Cell& cell) { return unwelcome(state, c, cell); };
+      const Pool& pool = state.pool_of(s);  // without what is reserved for others
+      const auto cost = [&](const Cell& cell) { return unwelcome(pool, c, cell); };
       auto grant = kinds_.of[c]->allocate(front.owner, s.shape.nodes, s.shape.gpus, cost);
       if (!grant) continue;
       Allocation where;
-      if (!to_allocation(state, c, *grant, where)) {  // on a node that is down
+      if (!to_allocation(pool, c, *grant, where)) {  // on a node that is down
         kinds_.of[c]->release(front.owner, *grant);
         continue;
       }
@@ -303,14 +304,14 @@ class HiveD : public Policy {
   }
 
   // Opportunistic GPUs in a physical cell; nodes that are down count most.
-  [[nodiscard]] std::uint64_t unwelcome(const State& state, std::uint32_t c, const Cell& cell) const {
-    const std::uint32_t n = state.pool().class_gpus(c);
+  [[nodiscard]] std::uint64_t unwelcome(const Pool& pool, std::uint32_t c, const Cell& cell) const {
+    const std::uint32_t n = pool.class_gpus(c);
     std::uint64_t sum = 0;
     const std::uint64_t at = kinds_.of[c]->begin(cell);
     const std::uint32_t size = kinds_.of[c]->sizes()[cell.level];
     for (std::uint64_t node = at / n; node * n < at + size; ++node) {
       const NodeId id(kinds_.nodes[c][node]);
-      if (!state.pool().is_up(id)) sum += kDownCost;
+      if (!pool.is_up(id)) sum += kDownCost;
       sum += static_cast<std::uint64_t>(std::popcount(lent_gpus_[id.index()] & window(at, size, node, n)));
     }
     return sum;
@@ -322,14 +323,14 @@ class HiveD : public Policy {
     const auto low = [](std::uint64_t bits) { return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; };
     return low(to) & ~low(from);
   }
-  bool to_allocation(const State& state, std::uint32_t c, const CellGrant& grant, Allocation& where) const {
-    const std::uint32_t n = state.pool().class_gpus(c);
+  bool to_allocation(const Pool& pool, std::uint32_t c, const CellGrant& grant, Allocation& where) const {
+    const std::uint32_t n = pool.class_gpus(c);
     where.node_class = c;
     for (const auto& [at, used] : grant.windows) {
       where.gpus += used;
       for (std::uint64_t node = at / n; node * n < at + used; ++node) {
         const NodeId id(kinds_.nodes[c][node]);
-        if (!state.pool().is_up(id)) return false;
+        if (!pool.is_up(id)) return false;
         where.parts.push_back({id, window(at, used, node, n)});
       }
     }

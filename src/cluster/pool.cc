@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "cluster/consolidate.h"
 
 namespace comity::cluster {
 namespace {
@@ -215,55 +216,21 @@ bool Pool::place_gang(const Class& c, std::uint32_t g, Allocation& out) const {
   return rule_ == Placement::kLucid ? place_freest(c, rest, at, out) : place_one(c, rest, at, out);
 }
 
-// k nodes are enough when the k freest have g GPUs. Among sets of k nodes the one with least left over is found by a
-// subset sum over what each node lacks of the freest one: reach[j] bit d = j nodes can lack d in all. What is left
-// over is below the freest node's GPUs (else k - 1 nodes would do), so 64 bits hold every sum that matters.
+// The freest of the chosen nodes give all they have, the last one what is left to give.
 bool Pool::place_consolidated(const Class& c, std::uint32_t g, Allocation& out) const {
-  std::vector<std::uint32_t> levels;
-  for (std::uint32_t f = next_level(c, 1); f != kNoLevel; f = next_level(c, f + 1)) levels.push_back(f);
-  std::reverse(levels.begin(), levels.end());
-  std::uint32_t k = 0;
-  std::uint64_t sum = 0;
-  for (const std::uint32_t f : levels) {
-    for (std::uint32_t i = 0; i < c.by_free[f].size() && sum < g; ++i, ++k) sum += f;
+  std::vector<std::uint32_t> free(c.nodes.size(), 0);
+  for (std::uint32_t i = 0; i < free.size(); ++i) {
+    const Node& node = node_[c.nodes[i]];
+    if (node.up) free[i] = node.free_count;
   }
-  if (sum < g) return false;
-  const std::uint32_t most = levels.front();
-  const auto slack = static_cast<std::uint32_t>(std::uint64_t{k} * most - g);
-  std::vector<std::vector<std::uint64_t>> reach(levels.size() + 1, std::vector<std::uint64_t>(k + 1, 0));
-  reach[0][0] = 1;
-  for (std::size_t l = 0; l < levels.size(); ++l) {
-    const std::uint32_t lack = most - levels[l];
-    const std::uint32_t count = std::min(c.by_free[levels[l]].size(), k);
-    for (std::uint32_t j = 0; j <= k; ++j) {
-      if (reach[l][j] == 0) continue;
-      for (std::uint32_t m = 0; m <= count && j + m <= k && m * lack < 64; ++m)
-        reach[l + 1][j + m] |= reach[l][j] << (m * lack);
-    }
-  }
-  std::uint32_t d = std::min(slack, 63U);
-  while (((reach[levels.size()][k] >> d) & 1) == 0) --d;  // ends: the k freest nodes lack <= slack
-  std::vector<std::uint32_t> use(levels.size(), 0);
-  std::uint32_t j = k;
-  for (std::size_t l = levels.size(); l-- > 0;) {
-    const std::uint32_t lack = most - levels[l];
-    const std::uint32_t count = std::min(c.by_free[levels[l]].size(), k);
-    for (std::uint32_t m = std::min(count, j) + 1; m-- > 0;) {  // freest levels last, so prefer many here
-      if (m * lack > d || ((reach[l][j - m] >> (d - m * lack)) & 1) == 0) continue;
-      use[l] = m;
-      j -= m;
-      d -= m * lack;
-      break;
-    }
-  }
+  std::vector<std::uint32_t> chosen = fewest_nodes(free, g);
+  if (chosen.empty()) return false;
+  std::stable_sort(chosen.begin(), chosen.end(), [&](std::uint32_t a, std::uint32_t b) { return free[a] > free[b]; });
   std::uint32_t left = g;
-  for (std::size_t l = 0; l < levels.size(); ++l) {
-    std::uint32_t at = c.by_free[levels[l]].lowest();
-    for (std::uint32_t m = 0; m < use[l]; ++m, at = c.by_free[levels[l]].next(at + 1)) {
-      const std::uint32_t here = std::min(left, levels[l]);
-      take(c, at, here, out);
-      left -= here;
-    }
+  for (const std::uint32_t i : chosen) {
+    const std::uint32_t here = std::min(left, free[i]);
+    take(c, i, here, out);
+    left -= here;
   }
   COMITY_CHECK(left == 0);
   return true;

@@ -5,8 +5,8 @@
 // given them. A guaranteed job takes one cell that is wide enough (3 GPUs: a cell of 4), a wider one whole nodes and a
 // cell for the rest. Of the free cells of a level the one with the fewest opportunistic GPUs is taken.
 //   levels        hived.levels, or 1, 2, 4, ... as far as they divide a node's GPUs, the node, hived.rack_nodes nodes
-//   opportunistic the jobs of the tenants that hived.opportunistic names, and those wider than all of their tenant's
-//                 cells, which could otherwise never run
+//   opportunistic the jobs that the trace calls "opportunistic" or "best_effort", those of the tenants that
+//                 hived.opportunistic names, and those wider than all of their tenant's cells, which could never run
 //   order         by tenant: eligible time, id; what does not fit is passed over or blocks its tenant (hived.blocking)
 // Cost of a pass: O(lists) + O(levels x free cells) a start; lists that did not fit are tried again when their tenant
 // gives something back.
@@ -190,7 +190,16 @@ class HiveD : public Policy {
 
   void refresh(const State& state) {
     queues_.refresh(
-        state, [&](JobId, const Job& job) { return owner(state, job); }, [](JobId, const Job&) { return 0; });
+        state,
+        [&](JobId id, const Job& job) { return asks_for_little(state, id) ? kOpportunistic : owner(state, job); },
+        [](JobId, const Job&) { return 0; });
+  }
+  // Jobs that the trace calls so, whatever their tenant owns.
+  static bool asks_for_little(const State& state, JobId id) {
+    const profile::Attributes* attributes = state.attributes(id);
+    if (attributes == nullptr || attributes->job_class == profile::kNoName) return false;
+    const std::string& name = state.names()[attributes->job_class];
+    return name == "opportunistic" || name == "best_effort";
   }
   // The number of the tenant for a guaranteed job.
   std::uint32_t owner(const State& state, const Job& job) {

@@ -4,8 +4,9 @@
 //   victims are taken lowest class first, within a class the latest start first (least work is put off), until the job
 //   can be placed on the nodes that would then be free; those that turn out not to be needed are spared again, the
 //   highest class first. If even all of them do not make room, nobody is preempted.
-// The class of a job is `priority` of its tenant in the cluster file, or what priority.tenants says ("prod=10,dev=-1"),
-// which wins; 0 else.
+// The class of a job: what priority.classes says of the class that its trace gives ("slo=10,best_effort=-1"), else what
+// priority.tenants says of its tenant ("prod=10,dev=-1"), else `priority` of its tenant in the cluster file, else 0.
+//
 // Cost of a pass: O(lists) + O(lower-class running jobs x nodes' levels) for a job that has to preempt.
 #include <algorithm>
 #include <map>
@@ -21,8 +22,12 @@ namespace {
 
 class Priority : public Policy {
  public:
-  Priority(ClassMap classes, Time cost, bool preempt, bool head_blocks)
-      : classes_(std::move(classes)), cost_(cost), preempt_(preempt), head_blocks_(head_blocks) {}
+  Priority(ClassMap classes, ClassMap of_class, Time cost, bool preempt, bool head_blocks)
+      : classes_(std::move(classes)),
+        of_class_(std::move(of_class)),
+        cost_(cost),
+        preempt_(preempt),
+        head_blocks_(head_blocks) {}
 
   [[nodiscard]] bool follows_queues() const override { return true; }
   void decide(Pass& pass, std::uint32_t group) override {
@@ -69,10 +74,18 @@ class Priority : public Policy {
   }
   void take_in(const State& state) {
     queues_.refresh(
-        state, [&](JobId, const Job& job) { return level(tenant_class(state, job)); },
+        state, [&](JobId id, const Job& job) { return level(job_class(state, id, job)); },
         [](JobId, const Job&) { return 0; });
   }
 
+  std::int64_t job_class(const State& state, JobId id, const Job& job) {
+    const profile::Attributes* attributes = state.attributes(id);
+    if (attributes != nullptr && attributes->job_class != profile::kNoName && !of_class_.empty()) {
+      const auto said = of_class_.find(state.names()[attributes->job_class]);
+      if (said != of_class_.end()) return said->second;
+    }
+    return tenant_class(state, job);
+  }
   std::int64_t tenant_class(const State& state, const Job& job) {
     if (job.tenant == profile::kNoName) return 0;
     const auto [it, made] = by_tenant_.try_emplace(job.tenant, 0);
@@ -166,7 +179,8 @@ class Priority : public Policy {
     }
   }
 
-  ClassMap classes_;
+  ClassMap classes_;   // by tenant
+  ClassMap of_class_;  // by the job's own class
   Time cost_;
   bool preempt_;
   bool head_blocks_;
@@ -182,7 +196,8 @@ class Priority : public Policy {
 
 std::vector<Param> params() {
   using enum Param::Type;
-  return {make_param("priority.tenants", kText, "", "", 0, 0, "classes of tenants as NAME=CLASS,...; high goes first"),
+  return {make_param("priority.classes", kText, "", "", 0, 0, "classes of jobs by the trace's word as NAME=CLASS,..."),
+          make_param("priority.tenants", kText, "", "", 0, 0, "classes of tenants as NAME=CLASS,...; high goes first"),
           make_param("priority.preemption_cost", kTime, "s", "0", 0, 1e6,
                      "time added to a job's remaining work at each preemption"),
           make_param("priority.preempt", kBool, "", "true", 0, 0, "false: classes order the queue and nothing more"),
@@ -191,8 +206,10 @@ std::vector<Param> params() {
 }
 
 Status check(const Params& p, const cluster::ClusterSpec&) {
-  auto classes = parse_class_map("priority.tenants", p.text("priority.tenants"));
-  if (!classes) return fail(classes.error());
+  for (const char* name : {"priority.classes", "priority.tenants"}) {
+    auto classes = parse_class_map(name, p.text(name));
+    if (!classes) return fail(classes.error());
+  }
   return {};
 }
 
@@ -206,8 +223,11 @@ void add_priority(std::vector<PolicyInfo>& list) {
                   false,
                   params(),
                   [](const Params& p) -> std::unique_ptr<Policy> {
-                    auto classes = parse_class_map("priority.tenants", p.text("priority.tenants"));  // checked before
-                    return std::make_unique<Priority>(classes ? std::move(*classes) : ClassMap{},
+                    const auto map = [&](const char* name) {  // checked before
+                      auto classes = parse_class_map(name, p.text(name));
+                      return classes ? std::move(*classes) : ClassMap{};
+                    };
+                    return std::make_unique<Priority>(map("priority.tenants"), map("priority.classes"),
                                                       p.time("priority.preemption_cost"), p.boolean("priority.preempt"),
                                                       p.text("priority.blocking") == "head");
                   },

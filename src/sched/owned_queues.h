@@ -48,19 +48,19 @@ class OwnedQueues {
     List& list = *lists_[index];
     while (!list.queue.empty()) {
       const QueueEntry& entry = list.queue.front();
-      if (valid(state, entry)) return &entry;
+      if (valid(state, list, entry)) return &entry;
       erase(state, index, entry);
     }
     return nullptr;
   }
-  // The next one behind `entry` that really waits, or nullptr.
-  const QueueEntry* after(const State& state, std::uint32_t index, const QueueEntry& entry) {
-    const QueueEntry from = entry;
-    for (;;) {
-      const QueueEntry* next = lists_[index]->queue.after(from);
-      if (next == nullptr || valid(state, *next)) return next;
-      erase(state, index, *next);
+  // The next one that really waits at or behind `at`, or nullptr; `at` comes to stand on it. No list may change
+  // meanwhile.
+  const QueueEntry* next_at(const State& state, std::uint32_t index, cluster::OrderedQueue::Cursor& at) const {
+    const List& list = *lists_[index];
+    for (; !list.queue.at_end(at); list.queue.advance(at)) {
+      if (valid(state, list, list.queue.at(at))) return &list.queue.at(at);
     }
+    return nullptr;
   }
   // Takes out a job that was started.
   void erase(const State& state, std::uint32_t index, QueueEntry entry) {
@@ -76,11 +76,11 @@ class OwnedQueues {
  private:
   static bool queued(const State& state, JobId id) { return state.in_line(id); }
   // An entry stands for a job that waits since that instant, and was not entered again since with more progress.
-  static bool valid(const State& state, const QueueEntry& entry) {
+  static bool valid(const State& state, const List& list, const QueueEntry& entry) {
     const JobId id(entry.job);
     if (state.ended(id) || !queued(state, id)) return false;
     const Job& job = state.job(id);
-    return job.eligible == entry.eligible && job.estimate - job.executed == entry.estimate;
+    return job.shape == list.shape && job.eligible == entry.eligible && job.estimate - job.executed == entry.estimate;
   }
   static QueueEntry entry_of(JobId id, const Job& job, std::int64_t rank) {
     return {

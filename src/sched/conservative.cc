@@ -24,7 +24,8 @@ class Conservative : public Policy {
   void decide(Pass& pass, std::uint32_t group) override {
     if (group >= groups_.size()) groups_.resize(group + 1);
     const bool once = pass.world().estimates_exact && pass.state().pool().rule() == cluster::Placement::kCount &&
-                      pass.state().pool().classes() == 1 && !pass.state().has_limits() && !pass.state().has_reservations();
+                      pass.state().pool().classes() == 1 && !pass.state().has_limits() &&
+                      !pass.state().has_reservations();
     if (once) {
       reserve_once(pass, groups_[group], group);
     } else {

@@ -40,6 +40,9 @@ struct Settings {
   std::size_t bf_max_job_test = 500;
   std::size_t depth = 100;
   Time sched_interval = kMinute;
+  [[nodiscard]] bool in_order_of_arrival() const {
+    return !moves() && weights.assoc == 0 && weights.job_size == 0 && weights.qos == 0 && weights.gpus == 0;
+  }
   // Whether the order of waiting jobs may change while nothing else does.
   [[nodiscard]] bool moves() const { return weights.age != 0 || weights.fair_share != 0; }
 };
@@ -71,8 +74,10 @@ class SlurmMultifactor : public Policy {
   struct Group {
     ByEnd ends;
     Time last_backfill = -kMaxTime;
-    std::uint64_t seen = 0;  // changes_ at the last backfill
-    Time wake = 0;           // the last instant asked for
+    std::uint64_t seen = 0;      // changes() at the last backfill
+    std::uint64_t arrivals = 0;  // arrivals_ then
+    bool full = false;           // it planned as many jobs as it may
+    Time wake = 0;               // the last instant asked for
   };
   struct Front {
     std::int64_t priority;
@@ -82,16 +87,20 @@ class SlurmMultifactor : public Policy {
       return a.priority != b.priority ? a.priority < b.priority : before(b.entry, a.entry);
     }
   };
+  struct Stream {
+    Front front;
+    cluster::OrderedQueue::Cursor at;
+  };
   struct Held {
     std::uint32_t association;
     std::uint32_t gpus;
   };
 
-  // What a pass does once, whatever the number of groups. Anything that could change a plan counts in changes_.
+  // What a pass does once, whatever the number of groups.
   void begin(Pass& pass) {
     const State& state = pass.state();
     queues_.begin_pass();
-    if (associations_.advance(pass.now())) ++changes_;
+    if (associations_.advance(pass.now())) ++periods_;
     for (const JobId gone : state.left()) {
       const auto it = held_.find(gone.value);
       if (it == held_.end()) continue;
@@ -99,11 +108,15 @@ class SlurmMultifactor : public Policy {
       held_.erase(it);
     }
     const Time period = pass.now() / set_.usage.calc_period;
-    const std::uint64_t free = static_cast<std::uint64_t>(state.pool().free_gpus());
-    if (!state.left().empty() || !state.queue_changes().empty() || free != free_ || (set_.moves() && period != period_))
-      ++changes_;
-    free_ = free;
+    if (set_.moves() && period != period_) ++periods_;
     period_ = period;
+    arrivals_ += state.queue_changes().size();
+  }
+  // Whatever could change a plan, apart from jobs that came.
+  [[nodiscard]] std::uint64_t changes(const State& state) const { return state.changes() + periods_; }
+  // Without weights newcomers stand behind all others: a plan that is full has no room for them.
+  [[nodiscard]] bool outdated(const State& state, const Group& g) const {
+    return g.seen != changes(state) || (g.arrivals != arrivals_ && !(g.full && set_.in_order_of_arrival()));
   }
 
   [[nodiscard]] static bool any_fits(const Pass& pass, std::uint32_t group) {
@@ -189,8 +202,6 @@ class SlurmMultifactor : public Policy {
     held_[f.entry.job] = {association, job.gpus};
     g.ends.add(pass.state(), f.entry.job);
     queues_.erase(pass.state(), f.list, f.entry);
-    ++changes_;
-    free_ = static_cast<std::uint64_t>(pass.state().pool().free_gpus());
     return true;
   }
 
@@ -209,7 +220,7 @@ class SlurmMultifactor : public Policy {
   }
 
   [[nodiscard]] bool backfill_due(const Pass& pass, const Group& g) const {
-    return g.seen != changes_ && pass.now() >= g.last_backfill + set_.bf_interval;
+    return outdated(pass.state(), g) && pass.now() >= g.last_backfill + set_.bf_interval;
   }
   [[nodiscard]] Time round_up(Time t) const {
     return (t + set_.bf_resolution - 1) / set_.bf_resolution * set_.bf_resolution;
@@ -218,6 +229,7 @@ class SlurmMultifactor : public Policy {
   void backfill(Pass& pass, Group& g, std::uint32_t group) {
     const Time now = pass.now();
     order(pass);
+    g.full = ordered_.size() == set_.bf_max_job_test;
     lay_out(pass, g, group);
     for (std::size_t i = 0; i < ordered_.size() && !candidates_.empty(); ++i) {
       const Front& f = ordered_[i];
@@ -233,18 +245,40 @@ class SlurmMultifactor : public Policy {
       drop_hopeless(pass);
     }
     g.last_backfill = now;
-    g.seen = changes_;
+    g.seen = changes(pass.state());
+    g.arrivals = arrivals_;
   }
   // The first bf_max_job_test waiting jobs in order, and of the shapes that fit now the shortest estimate among them.
+  // heap_ has the front of each list; they become streams, merged by a heap of which only the top is replaced.
   void order(const Pass& pass) {
     ordered_.clear();
     candidates_.clear();
-    while (!heap_.empty() && ordered_.size() < set_.bf_max_job_test) {
-      const Front top = pop(heap_);
-      ordered_.push_back(top);
-      note_candidate(pass, top);
-      if (const QueueEntry* next = queues_.after(pass.state(), top.list, top.entry))
-        push(heap_, front(pass, top.list, *next));
+    streams_.clear();
+    for (const Front& f : heap_) streams_.push_back({f, queues_.list(f.list).queue.begin()});
+    while (!streams_.empty() && ordered_.size() < set_.bf_max_job_test) {
+      Stream& top = streams_.front();
+      ordered_.push_back(top.front);
+      note_candidate(pass, top.front);
+      const cluster::OrderedQueue& queue = queues_.list(top.front.list).queue;
+      while (queue.at(top.at).job != top.front.entry.job) queue.advance(top.at);  // invalid ones in front of it
+      queue.advance(top.at);
+      if (const QueueEntry* next = queues_.next_at(pass.state(), top.front.list, top.at)) {
+        top.front = front(pass, top.front.list, *next);
+      } else {
+        top = streams_.back();
+        streams_.pop_back();
+      }
+      sift_down();
+    }
+  }
+  void sift_down() {
+    const std::size_t n = streams_.size();
+    for (std::size_t i = 0; 2 * i + 1 < n;) {
+      std::size_t child = 2 * i + 1;
+      if (child + 1 < n && later(streams_[child].front, streams_[child + 1].front)) ++child;
+      if (!later(streams_[i].front, streams_[child].front)) return;
+      std::swap(streams_[i], streams_[child]);
+      i = child;
     }
   }
   void note_candidate(const Pass& pass, const Front& f) {
@@ -283,7 +317,7 @@ class SlurmMultifactor : public Policy {
   void wake(Pass& pass, Group& g, bool deep) const {
     Time at = kNever;
     if (deep) at = pass.now() + set_.sched_interval;
-    if (set_.backfill && g.seen != changes_)
+    if (set_.backfill && outdated(pass.state(), g))
       at = std::min(at, std::max(g.last_backfill + set_.bf_interval, pass.now() + 1));
     if (set_.moves()) at = std::min(at, associations_.next_period(pass.now()));
     if (at == kNever || (g.wake > pass.now() && g.wake <= at)) return;  // nothing to wait for, or woken by then anyway
@@ -306,11 +340,12 @@ class SlurmMultifactor : public Policy {
   std::vector<MultifactorFactors> common_;  // by list, of this pass
   std::vector<Front> heap_;
   std::vector<Front> ordered_;
+  std::vector<Stream> streams_;
   std::vector<Candidate> candidates_;
   FreeProfile profile_;
   std::vector<std::pair<Time, std::int64_t>> steps_;
-  std::uint64_t changes_ = 0;
-  std::uint64_t free_ = 0;
+  std::uint64_t periods_ = 0;
+  std::uint64_t arrivals_ = 0;
   Time period_ = 0;
 };
 

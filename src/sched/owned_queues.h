@@ -53,14 +53,14 @@ class OwnedQueues {
     }
     return nullptr;
   }
-  // The next one behind `entry` that really waits, or nullptr.
-  const QueueEntry* after(const State& state, std::uint32_t index, const QueueEntry& entry) {
-    const QueueEntry from = entry;
-    for (;;) {
-      const QueueEntry* next = lists_[index]->queue.after(from);
-      if (next == nullptr || valid(state, *lists_[index], *next)) return next;
-      erase(state, index, *next);
+  // The next one that really waits at or behind `at`, or nullptr; `at` comes to stand on it. No list may change
+  // meanwhile.
+  const QueueEntry* next_at(const State& state, std::uint32_t index, cluster::OrderedQueue::Cursor& at) const {
+    const List& list = *lists_[index];
+    for (; !list.queue.at_end(at); list.queue.advance(at)) {
+      if (valid(state, list, list.queue.at(at))) return &list.queue.at(at);
     }
+    return nullptr;
   }
   // Takes out a job that was started.
   void erase(const State& state, std::uint32_t index, QueueEntry entry) {
@@ -76,13 +76,11 @@ class OwnedQueues {
  private:
   static bool queued(const State& state, JobId id) { return state.in_line(id); }
   // An entry stands for a job that waits since that instant, and was not entered again since with more progress.
-  // A job that a reservation has moved to another shape stands in the list of that one.
   static bool valid(const State& state, const List& list, const QueueEntry& entry) {
     const JobId id(entry.job);
     if (state.ended(id) || !queued(state, id)) return false;
     const Job& job = state.job(id);
-    if (job.shape != list.shape) return false;
-    return job.eligible == entry.eligible && job.estimate - job.executed == entry.estimate;
+    return job.shape == list.shape && job.eligible == entry.eligible && job.estimate - job.executed == entry.estimate;
   }
   static QueueEntry entry_of(JobId id, const Job& job, std::int64_t rank) {
     return {

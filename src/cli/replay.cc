@@ -34,6 +34,8 @@ struct ReplayArgs {
   std::string mode = "strict";
   std::string estimates = "oracle";
   std::string compat;
+  std::string colocation;
+  std::string sharing_scores;
   double noise = 30;
   std::vector<std::string> sets;
   std::string format;
@@ -162,6 +164,9 @@ Status run_replay(const ReplayArgs& args, const Globals& globals, const std::str
   if (!params) return fail(params.error());
   auto options = parse_options(args, globals);
   if (!options) return fail(options.error());
+  auto colocation = profile::read_colocation(args.colocation, args.sharing_scores);
+  if (!colocation) return fail(colocation.error());
+  options->colocation = &*colocation;
   for (const std::string& path : args.traces) {
     trace::ReadOptions read;
     read.format = args.format;
@@ -215,6 +220,9 @@ void add_replay_options(CLI::App* sub, const std::shared_ptr<ReplayArgs>& args) 
       ->check(CLI::IsMember({"oracle", "user", "noisy", "history"}));
   sub->add_option("--noise", args->noise, "percent of noise for --estimates noisy (default 30)")
       ->check(CLI::Range(0.0, 100.0));
+  sub->add_option("--colocation", args->colocation, "CSV of the speeds of models that share a GPU, for lucid, gandiva");
+  sub->add_option("--sharing-scores", args->sharing_scores,
+                  "CSV of how much of a GPU models ask for (0, 1, 2), for lucid");
   sub->add_option("--set", args->sets, "policy.parameter=value; see `comity policy show NAME`");
   sub->add_option("--format", args->format, "trace format, where detection is wrong");
   sub->add_option("--columns", args->columns, "columns of your own CSV: submit=...,gpus=...,duration=...");
@@ -236,6 +244,8 @@ std::string command_line(const std::string& verb, const ReplayArgs& args) {
                      args.estimates);
   for (const std::string& set : args.sets) out += " --set " + set;
   if (!args.compat.empty()) out += " --compat " + args.compat;
+  if (!args.colocation.empty()) out += " --colocation " + args.colocation;
+  if (!args.sharing_scores.empty()) out += " --sharing-scores " + args.sharing_scores;
   if (!args.format.empty()) out += " --format " + args.format;
   if (!args.columns.empty()) out += " --columns " + args.columns;
   if (args.skip_bad) out += " --skip-bad";

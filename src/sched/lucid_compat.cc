@@ -17,6 +17,7 @@
 #include "sched/policies.h"
 #include "sched/qssf.h"
 #include "sched/quota_policy.h"
+#include "sched/ticks.h"
 
 namespace comity::sched {
 namespace {
@@ -27,19 +28,6 @@ constexpr Time kSmallCost = 40 * kSecond;
 constexpr Time kLargeCost = 60 * kSecond;
 constexpr Time kInterval = 60 * kSecond;
 constexpr Time kThreshold = 18'000 * kSecond;  // GPU s
-
-// Ticks are counted from the first pass, which is that of the first submission.
-class Ticks {
- public:
-  // The first tick at or after `now` that is a multiple of `step` from the first.
-  [[nodiscard]] Time next(Time now, Time step) {
-    if (first_ == kNever) first_ = now;
-    return now + (step - (now - first_) % step) % step;
-  }
-
- private:
-  Time first_ = kNever;
-};
 
 class LucidPreemptive : public QuotaPolicy {
  public:

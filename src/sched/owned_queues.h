@@ -37,6 +37,11 @@ class OwnedQueues {
       add(state, job, owner(id, job), entry_of(id, job, rank(id, job)));
     }
   }
+  // Takes in one job that waits, for policies that follow State::queue_changes() themselves.
+  void enter(const State& state, JobId id, std::uint32_t owner, std::int64_t rank) {
+    const Job& job = state.job(id);
+    add(state, job, owner, entry_of(id, job, rank));
+  }
   // Lists with jobs in them of one group; order is not meaningful. Call front() before use: it may turn out empty.
   [[nodiscard]] const std::vector<std::uint32_t>& active(std::uint32_t group) {
     if (group >= active_.size()) active_.resize(group + 1);

@@ -145,6 +145,7 @@ const std::vector<PolicyInfo>& registry() {
     add_themis(list);
     add_priority(list);
     add_hived(list);
+    add_lucid(list);
     return list;
   }();
   return all;
@@ -165,6 +166,7 @@ Result<const PolicyInfo*> find_policy(const std::string& name, const std::string
   static const std::vector<PolicyInfo> replacements = [] {
     std::vector<PolicyInfo> list;
     add_lucid_compat(list);
+    add_lucid_compat_sharing(list);
     return list;
   }();
   for (const PolicyInfo& info : replacements) {

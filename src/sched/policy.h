@@ -13,6 +13,7 @@
 
 #include "base/params.h"
 #include "cluster/state.h"
+#include "profile/colocation.h"
 
 namespace comity::sched {
 
@@ -43,6 +44,7 @@ struct World {
   bool resize = false;
   bool migrate = false;
   bool co_locate = false;
+  const profile::Colocation* colocation = nullptr;  // what is known of models that share GPUs
 };
 
 class Pass {

@@ -50,6 +50,7 @@ class Replay {
     if (!policy_->follows_queues()) state_.ignore_queue_changes();
     world_.co_locate = true;
     world_.migrate = true;
+    world_.colocation = options.colocation;
     world_.estimates_exact = options.estimates == Estimates::kOracle;
     result_.policy = info.name;
     if (!info.compat.empty()) result_.parameters["compat"] = info.compat;

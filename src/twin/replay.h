@@ -39,8 +39,9 @@ struct ReplayOptions {
   Estimates estimates = Estimates::kOracle;
   double noise_percent = 30;  // kNoisy: estimate = duration * (1 + N(0, noise/100)), drawn again outside (0.5, 2)
   std::uint64_t seed = 1;
-  bool detail = false;  // keep what the report and jobs.csv need
-  bool quiet = true;    // no progress line
+  const profile::Colocation* colocation = nullptr;  // for policies that share GPUs; must outlive the run
+  bool detail = false;                              // keep what the report and jobs.csv need
+  bool quiet = true;                                // no progress line
 };
 
 // A trace in the order in which its jobs become known. JobId i is the i-th of these. The trace must outlive it.

@@ -23,6 +23,7 @@ void write_run(JsonWriter& json, const RunResult& run) {
   json.field("avg_queue_s", run.avg_queue_s).field("median_queue_s", run.median_queue_s);
   json.field("p99_queue_s", run.p99_queue_s).field("max_queue_s", run.max_queue_s);
   json.field("makespan_s", run.makespan_s).field("preemptions", run.preemptions);
+  json.field("co_located", run.shared).field("migrations", run.migrations);
   json.field("gpu_utilization", run.gpu_utilization).field("events", run.events).field("wall_s", run.wall_s);
   json.field("peak_rss_bytes", run.peak_rss_bytes).field("fingerprint", hex64(run.fingerprint));
   if (run.partial) json.field("partial", true);

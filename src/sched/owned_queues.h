@@ -58,6 +58,15 @@ class OwnedQueues {
     }
     return nullptr;
   }
+  // The next one behind `entry` that really waits, or nullptr. Drops what it meets on the way.
+  const QueueEntry* after(const State& state, std::uint32_t index, const QueueEntry& entry) {
+    const QueueEntry from = entry;
+    for (;;) {
+      const QueueEntry* next = lists_[index]->queue.after(from);
+      if (next == nullptr || valid(state, *lists_[index], *next)) return next;
+      erase(state, index, *next);
+    }
+  }
   // The next one that really waits at or behind `at`, or nullptr; `at` comes to stand on it. No list may change
   // meanwhile.
   const QueueEntry* next_at(const State& state, std::uint32_t index, cluster::OrderedQueue::Cursor& at) const {

@@ -212,7 +212,7 @@ class Lucid : public Policy {
     }
     const Job& j = pass.job(job);
     const ShapeClass& s = pass.state().shape(j.shape);
-    if (!pools_->could_fit(s, View::kMeasure)) {  // its nodes went down meanwhile
+    if (s.pool != 0 || !pools_->could_fit(s, View::kMeasure)) {  // nodes went down, or were reserved, meanwhile
       mark_measured(job);
       if (pass.state().in_line(JobId(job))) enter_main(pass, JobId(job));
       return true;
@@ -287,12 +287,13 @@ class Lucid : public Policy {
     const Packing::Class own = queues_.list(front.list).owner;
     Tried& memo = tried(front.list);
     const std::uint64_t since = front.entry.rank >= memo.rank ? memo.since : 0;
-    const Partners::Kind kind = partners_.kind_of(pass.state(), queues_.list(front.list).shape);
+    const ShapeId list_shape = queues_.list(front.list).shape;
+    const Partners::Kind kind = partners_.kind_of(pass.state(), list_shape);
     const Partners::Partner* p = partners_.find(kind, since, [&](const Partners::Partner& with) {
       const Packing::Facts& a = packing_.facts(own);
       const Packing::Facts& b = packing_.facts(with.pack);
       return a.score + b.score <= kMostScore && b.memory_mb < set_.memory_mb - a.memory_mb &&
-             front.entry.rank <= 2 * with.rank && all_up(pass.state(), with.job);
+             front.entry.rank <= 2 * with.rank && may_use(pass.state(), list_shape, with.job);
     });
     if (p == nullptr) {
       memo = {front.entry.rank, partners_.added()};
@@ -300,10 +301,11 @@ class Lucid : public Policy {
     }
     return pass.state().eligible(JobId(front.entry.job)) && co_locate(pass, front, kind, own, *p);
   }
-  [[nodiscard]] bool all_up(const State& state, std::uint32_t job) const {
+  // Whether jobs of a shape may use the nodes that a running job has: up, and not reserved for others.
+  [[nodiscard]] bool may_use(const State& state, ShapeId shape, std::uint32_t job) {
+    const Pool& pool = state.pool_of(state.shape(shape));
     const auto& parts = runs_.at(job).held.where.parts;
-    return std::all_of(parts.begin(), parts.end(),
-                       [&](const cluster::Part& part) { return state.pool().is_up(part.node); });
+    return std::all_of(parts.begin(), parts.end(), [&](const cluster::Part& part) { return pool.is_up(part.node); });
   }
   bool co_locate(Pass& pass, const Front& front, Partners::Kind kind, Packing::Class own,
                  const Partners::Partner partner) {

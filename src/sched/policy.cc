@@ -44,6 +44,10 @@ void Pass::apply(cluster::Event event, const Decision& decision) {
 
 bool Pass::start_at(std::uint32_t job, const Allocation& where) {
   if (!state_.eligible(JobId(job))) return false;
+  const Pool& pool = state_.pool_of(state_.shape(state_.job(JobId(job)).shape));
+  for (const cluster::Part& part : where.parts) {
+    if (!pool.is_up(part.node)) return false;  // down, or reserved for others
+  }
   cluster::Event event;
   event.kind = cluster::EventKind::kStart;
   event.allocation = &where;

@@ -68,7 +68,7 @@ class Pass {
   bool start(std::uint32_t job, JobId overtook = JobId(), Pool::Pools pools = Pool::Pools::kAny,
              const Pool::Where* avoid = nullptr);
   // Starts a waiting job on exactly these GPUs, which must be free (checked): for policies that place. False when it is
-  // not eligible.
+  // not eligible, or a node is down or reserved for others.
   bool start_at(std::uint32_t job, const Allocation& where);
   // Back to waiting with its progress; `overhead` is added to what it must still run.
   void preempt(std::uint32_t job, Time overhead);

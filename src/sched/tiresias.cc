@@ -37,7 +37,7 @@ class Dlas : public QuotaPolicy {
   // Within a queue q the rank is 4 q + section: running, then waiting, then those demoted at this pass.
   enum Section : std::int64_t { kRuns = 0, kWaits = 1, kDemoted = 2 };
 
-  [[nodiscard]] std::int64_t rank(std::int64_t queue, Section section) const {
+  [[nodiscard]] std::int64_t place(std::int64_t queue, Section section) const {
     return set_.running_first ? 4 * queue + section : 4 * queue;
   }
   [[nodiscard]] static std::size_t queue_of(std::int64_t rank) { return static_cast<std::size_t>(rank / 4); }
@@ -58,7 +58,7 @@ class Dlas : public QuotaPolicy {
     });
     for (const std::uint32_t i : demoted_) {
       Ranked& r = group.running[i];
-      r.rank = rank(static_cast<std::int64_t>(queue_of(r.rank)) + 1, kDemoted);
+      r.rank = place(static_cast<std::int64_t>(queue_of(r.rank)) + 1, kDemoted);
       r.tie = ++group.last;
       r.next = limit_at(r);
     }
@@ -69,7 +69,7 @@ class Dlas : public QuotaPolicy {
   Key place_arrival(const Job& job, std::uint32_t, Group& group) override {
     std::size_t queue = 0;
     while (queue < set_.limits.size() && job.executed >= run_to_limit(queue, job.gpus)) ++queue;
-    return {rank(static_cast<std::int64_t>(queue), kWaits), ++group.last};
+    return {place(static_cast<std::int64_t>(queue), kWaits), ++group.last};
   }
 
   Time preemption_cost(std::uint32_t) const override { return set_.cost; }
@@ -86,7 +86,7 @@ class Dlas : public QuotaPolicy {
         r.next = limit_at(r);
       }
       if (!set_.running_first || r.rank % 4 == kRuns) continue;
-      r.rank = rank(static_cast<std::int64_t>(queue_of(r.rank)), kRuns);
+      r.rank = place(static_cast<std::int64_t>(queue_of(r.rank)), kRuns);
       r.tie = ++group.last;
     }
     if (!set_.running_first) {
@@ -95,11 +95,11 @@ class Dlas : public QuotaPolicy {
     }
     for (auto r = losers.rbegin(); r != losers.rend(); ++r) {  // who ran stood in front of who waited
       if (r->rank % 4 == kRuns)
-        insert(pass, group, r->job, {rank(static_cast<std::int64_t>(queue_of(r->rank)), kWaits), --group.first});
+        insert(pass, group, r->job, {place(static_cast<std::int64_t>(queue_of(r->rank)), kWaits), --group.first});
     }
     for (const Ranked& r : losers) {
       if (r.rank % 4 != kRuns)
-        insert(pass, group, r.job, {rank(static_cast<std::int64_t>(queue_of(r.rank)), kWaits), ++group.last});
+        insert(pass, group, r.job, {place(static_cast<std::int64_t>(queue_of(r.rank)), kWaits), ++group.last});
     }
   }
 

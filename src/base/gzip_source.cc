@@ -25,6 +25,8 @@ class GzipSource final : public ByteSource {
   GzipSource(const GzipSource&) = delete;
   GzipSource& operator=(const GzipSource&) = delete;
 
+  bool compressed() const override { return true; }
+
   Result<std::size_t> read(char* data, std::size_t size) override {
     constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
     stream_.next_out = reinterpret_cast<Bytef*>(data);

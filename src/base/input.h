@@ -22,6 +22,8 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
   virtual Result<std::size_t> read(char* data, std::size_t size) = 0;
+  // True where damage shows only once it is read: what came before it may be wrong as well.
+  [[nodiscard]] virtual bool compressed() const { return false; }
 };
 
 // Opens `path`; "-" is standard input.
@@ -50,6 +52,10 @@ class LineReader {
   // bound on lines and no check for NUL bytes here, and line numbers are the caller's from then on.
   [[nodiscard]] Result<std::string_view> next_bytes();
 
+  // Reads a compressed source to its end, at most 4 GiB, and returns the Error where it turns out to be damaged or cut
+  // short. For whoever met text that makes no sense: then that is why. Nothing can be read afterwards.
+  [[nodiscard]] std::optional<Error> damage();
+
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::uint64_t bytes_read() const { return bytes_; }
 
@@ -66,6 +72,7 @@ class LineReader {
   std::int64_t number_ = 0;
   std::uint64_t bytes_ = 0;
   bool eof_ = false;
+  bool broken_ = false;                  // the source has given an Error
   std::size_t nul_ = std::string::npos;  // where the first NUL in [begin_, end_) is
   std::optional<Error> error_;
 };

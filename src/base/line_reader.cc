@@ -6,6 +6,7 @@
 #include "base/compressed_source.h"
 #include "base/input.h"
 #include "base/limits.h"
+#include "base/log.h"
 
 namespace comity {
 namespace {
@@ -30,6 +31,7 @@ Status LineReader::fill() {
   const bool at_start = bytes_ == 0;
   do {
     const Result<std::size_t> got = source_->read(buffer_.data() + end_, std::min(kReadBytes, buffer_.size() - end_));
+    broken_ = broken_ || !got;
     if (!got) return fail(got.error());
     eof_ = *got == 0;
     if (nul_ == std::string::npos && *got > 0) {
@@ -94,6 +96,18 @@ Result<std::string_view> LineReader::next_bytes() {
   begin_ = end_;
   nul_ = std::string::npos;
   return bytes;
+}
+
+std::optional<Error> LineReader::damage() {
+  if (broken_ || !source_->compressed() || buffer_.empty()) return std::nullopt;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
+  for (std::uint64_t read = 0; read < kMostBytes && !interrupted();) {
+    const Result<std::size_t> got = source_->read(buffer_.data(), buffer_.size());
+    if (!got) return got.error();
+    if (*got == 0) break;
+    read += *got;
+  }
+  return std::nullopt;
 }
 
 Result<std::string> LineReader::peek(std::size_t lines) {

@@ -2,18 +2,23 @@
 #include "base/log.h"
 
 #include <atomic>
+#include <cstddef>
 #include <string>
 
 #include "base/log_line.h"
+#include "base/text.h"
 
 namespace comity {
 namespace {
+
+constexpr std::size_t kMostBytes = 64 * 1024;  // of a line
 
 std::atomic<LogLevel> g_level{LogLevel::kInfo};
 
 void write_log(LogLevel level, std::string_view kind, std::string_view text) {
   if (level < g_level.load(std::memory_order_relaxed)) return;
-  write_log_line(std::string("comity: ").append(kind).append(text).append("\n"));
+  // File and job names come from outside and must not steer the terminal.
+  write_log_line(std::string("comity: ").append(kind).append(printable(text, kMostBytes)).append("\n"));
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ class TomlReader {
   // Array of tables ([[key]]), empty when absent.
   std::vector<TomlReader> tables(std::string_view key);
   [[nodiscard]] bool has(std::string_view key) const;
+  [[nodiscard]] std::int64_t line() const { return line_; }       // of the table, 0 for the root
   void known(std::string_view key) { known_.emplace_back(key); }  // read elsewhere: not an unknown key
   void require(std::string_view key);
   void refuse(std::string_view key, std::string message);  // a value that is well formed but wrong

@@ -27,6 +27,8 @@ class ZstdSource final : public ByteSource {
   ZstdSource(const ZstdSource&) = delete;
   ZstdSource& operator=(const ZstdSource&) = delete;
 
+  bool compressed() const override { return true; }
+
   Result<std::size_t> read(char* data, std::size_t size) override {
     ZSTD_outBuffer out{data, size, 0};
     while (out.pos == 0 && size > 0) {

@@ -45,10 +45,16 @@ trace::Trace steady_trace(std::size_t jobs, double gpus, double load, std::uint6
   return trace;
 }
 
+tl::unexpected<Error> stopped() {
+  return fail(Code::kInterrupted, "interrupted; what had been measured is in the result");
+}
+
 Status bench_queue(std::vector<Measured>& out) {
-  for (const std::size_t pending : {std::size_t{1000}, std::size_t{1'000'000}})
+  for (const std::size_t pending : {std::size_t{1000}, std::size_t{1'000'000}}) {
+    if (interrupted()) return stopped();
     out.push_back({fmt::format("event queue, {} pending", format_count(pending)),
                    sim::measure_event_queue(pending, 4'000'000) * 1e-6, "M push+pop/s", "hold model, order checked"});
+  }
   return {};
 }
 
@@ -63,10 +69,12 @@ Status bench_trace(const trace::Trace& trace, const std::vector<std::string>& po
   const twin::Workload workload(trace, twin::Ties::kId);
   const Params params = sched::all_params();
   for (const std::string& name : policies) {
+    if (interrupted()) return stopped();
     auto info = sched::find_policy(name);
     if (!info) return fail(info.error());
     auto run = twin::replay(workload, **info, params, options);
     if (!run) return fail(run.error());
+    if (run->partial) return stopped();  // its time is not that of the whole trace
     out.push_back(
         {fmt::format("{} jobs, {}, {}", format_count(trace.rows.size()), cluster::placement_name(placement), name),
          run->wall_s, "s", fmt::format("sums conserved, fingerprint {}", hex64(run->fingerprint))});
@@ -86,13 +94,13 @@ Status bench_replay(const std::string& file, std::size_t jobs, std::uint64_t see
   const std::int64_t begin = steady_ns();
   auto trace = trace::read_trace(file, {});
   if (!trace) return fail(trace.error());
-  out.push_back({"reading " + file, static_cast<double>(steady_ns() - begin) * 1e-9, "s",
+  out.push_back({"reading " + printable(file, 400), static_cast<double>(steady_ns() - begin) * 1e-9, "s",
                  fmt::format("{} jobs", format_count(trace->rows.size()))});
   if (auto status = bench_trace(*trace, all_policies(), cluster::Placement::kCount, out); !status) return status;
   return bench_trace(*trace, all_policies(), cluster::Placement::kBestFit, out);
 }
 
-void print(const std::vector<Measured>& list, const Globals& globals) {
+void print(const std::vector<Measured>& list, bool partial, const Globals& globals) {
   if (globals.output == Output::kJson || globals.output == Output::kJsonl) {
     JsonWriter json;
     json.begin_object().field("schema", "comity.bench/1").key("results").begin_array();
@@ -103,7 +111,9 @@ void print(const std::vector<Measured>& list, const Globals& globals) {
           .field("unit", m.unit)
           .field("note", m.note)
           .end_object();
-    fmt::print("{}\n", json.end_array().end_object().text());
+    json.end_array();
+    if (partial) json.field("partial", true);
+    fmt::print("{}\n", json.end_object().text());
     return;
   }
   Table table({{"what", false}, {"value"}, {"unit", false}, {"checked", false}});
@@ -130,14 +140,12 @@ void add_bench(CLI::App& root, Chosen& chosen) {
   sub->callback([args, &chosen] {
     chosen.run = [args](const Globals& globals) -> Status {
       std::vector<Measured> list;
-      if (args->name != "replay") {
-        if (auto status = bench_queue(list); !status) return status;
-      }
-      if (args->name != "queue") {
-        if (auto status = bench_replay(args->trace, args->jobs, globals.seed, list); !status) return status;
-      }
-      print(list, globals);
-      return {};
+      Status status;
+      if (args->name != "replay") status = bench_queue(list);
+      if (status && args->name != "queue") status = bench_replay(args->trace, args->jobs, globals.seed, list);
+      const bool partial = !status && status.error().code == Code::kInterrupted;
+      if (status || (partial && !list.empty())) print(list, partial, globals);
+      return status;
     };
   });
 }

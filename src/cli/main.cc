@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <map>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -8,16 +9,19 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/command.h"
+#include "cli/option_checks.h"
+#include "cli/standard_output.h"
 
 namespace comity::cli {
 namespace {
 
 void add_globals(CLI::App& app, Globals& globals, bool& no_colour) {
-  static const std::map<std::string, Output> kOutputs = {
-      {"table", Output::kTable}, {"json", Output::kJson}, {"jsonl", Output::kJsonl}, {"csv", Output::kCsv}};
-  app.add_option("-o,--output", globals.output, "table, json, jsonl or csv")
-      ->transform(CLI::CheckedTransformer(kOutputs, CLI::ignore_case))
+  app.add_option_function<std::string>(
+         "-o,--output", [&globals](const std::string& text) { globals.output = *parse_output(text); },
+         "table (default), json, jsonl or csv")
+      ->check(refuse_output)
       ->option_text("FORMAT");
   app.add_option("--out", globals.out_dir, "leave run.json, summary.json, tables and report.html in this folder")
       ->option_text("DIR");
@@ -29,7 +33,7 @@ void add_globals(CLI::App& app, Globals& globals, bool& no_colour) {
 
 void print_error(const Error& error, Output output) {
   if (output == Output::kTable || output == Output::kCsv) {
-    fmt::print(stderr, "comity: {}\n", error.text());
+    fmt::print(stderr, "comity: {}\n", printable(error.text(), 64 * 1024));
     return;
   }
   static const std::map<Code, std::string> kNames = {{Code::kFailed, "failed"},
@@ -49,19 +53,16 @@ void print_error(const Error& error, Output output) {
   fmt::print(stderr, "{}\n", json.text());
 }
 
-// The output format as far as it can be seen in a line that could not be parsed.
-Output wanted_output(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const std::string value = i + 1 < argc ? argv[i + 1] : "";
-    if (word == "-ojson" || word == "--output=json" || ((word == "-o" || word == "--output") && value == "json"))
-      return Output::kJson;
-  }
-  return Output::kTable;
+// The exit status, standard output having been written as it should; `code` as in finish_standard_output().
+int checked(int status, Output output, int code = 0) {
+  const Status written = finish_standard_output(code);
+  if (written || status != 0) return status;
+  if (!written.error().message.empty()) print_error(written.error(), output);
+  return static_cast<int>(written.error().code);
 }
 
 int usage_error(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
-  if (e.get_exit_code() == 0) return app.exit(e);  // --help
+  if (e.get_exit_code() == 0) return checked(app.exit(e), wanted_output(argc, argv));  // --help, --version
   Error error;
   error.code = Code::kUsage;
   error.message = e.what();
@@ -90,9 +91,21 @@ void add_version(CLI::App& root, Chosen& chosen) {
   });
 }
 
+int run(const Chosen& chosen) {
+  const Output output = chosen.globals.output;
+  try {
+    const Status status = chosen.run(chosen.globals);
+    if (!status) print_error(status.error(), output);
+    return checked(status ? 0 : static_cast<int>(status.error().code), output);
+  } catch (const std::system_error& e) {  // what fmt throws where printing fails
+    return checked(0, output, e.code().value());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_streams();
   install_interrupt_handler();
   Chosen chosen;
   bool no_colour = false;
@@ -100,6 +113,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.fallthrough();
   app.footer("Example: comity replay week.csv --nodes 64x8 --policy fifo,sing,easy");
+  app.set_version_flag("--version", fmt::format("comity {}", COMITY_VERSION), "print the version and stop");
   add_globals(app, chosen.globals, no_colour);
   add_trace(app, chosen);
   add_replay(app, chosen);
@@ -108,6 +122,7 @@ int main(int argc, char** argv) {
   add_bench(app, chosen);
   add_version(app, chosen);
   add_completion(app, chosen);
+  check_options(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -119,11 +134,7 @@ int main(int argc, char** argv) {
   }
   set_log_level(chosen.globals.quiet ? LogLevel::kError : chosen.globals.verbose ? LogLevel::kDebug : LogLevel::kInfo);
   chosen.globals.colour = !no_colour && is_terminal(STDOUT_FILENO) && std::getenv("NO_COLOR") == nullptr;
-  const Status status = chosen.run(chosen.globals);
-  if (std::fflush(stdout) != 0) return static_cast<int>(Code::kFailed);
-  if (status) return 0;
-  print_error(status.error(), chosen.globals.output);
-  return static_cast<int>(status.error().code);
+  return run(chosen);
 }
 
 }  // namespace comity::cli

@@ -5,6 +5,7 @@
 
 #include "base/input.h"
 #include "base/log.h"
+#include "base/text.h"
 
 namespace comity::cli {
 
@@ -22,7 +23,7 @@ Status write_folder(const std::string& dir, const std::vector<std::pair<std::str
   for (const auto& [name, content] : files) {
     if (auto status = write_file((std::filesystem::path(dir) / name).string(), content); !status) return status;
   }
-  log_info("wrote " + (std::filesystem::path(dir) / files.back().first).string());
+  log_info("wrote " + printable((std::filesystem::path(dir) / files.back().first).string(), 1024));
   return {};
 }
 

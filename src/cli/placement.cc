@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/command_words.h"
 #include "cli/output_folder.h"
 #include "twin/fill.h"
 #include "twin/fill_report.h"
@@ -83,6 +84,8 @@ Result<Inputs> read_inputs(const PlacementArgs& args, std::uint64_t seed) {
     in.nodes.nodes = std::move(some);
   }
   in.load_s = static_cast<double>(steady_ns() - begin) * 1e-9;
+  log_debug(fmt::format("{} pods and {} nodes read, {:.3f} s", format_count(in.pods.pods.size()),
+                        format_count(in.nodes.nodes.size()), in.load_s));
   return in;
 }
 
@@ -100,28 +103,10 @@ twin::FillOptions fill_options(const PlacementArgs& args, const Globals& globals
   return o;
 }
 
-std::string run_json(const PlacementArgs& args, const Globals& globals, const std::string& command) {
-  JsonWriter json;
-  json.begin_object().field("schema", "comity.run/1").field("version", COMITY_VERSION).field("command", command);
-  json.field("seed", globals.seed).key("parameters").begin_array();
-  const auto add = [&](std::string_view name, const std::string& value) {
-    json.begin_object().field("name", name).field("value", value).end_object();
-  };
-  add("mode", args.mode);
-  add("target", fmt::format("{}", args.target));
-  add("seeds", fmt::format("{}", args.seeds));
-  add("draw", args.draw);
-  add("scores", args.scores);
-  add("ties", args.ties);
-  add("popularity", fmt::format("{}", args.popularity));
-  add("memory", args.memory ? "true" : "false");
-  add("nodes", fmt::format("{}", args.nodes));
-  return json.end_array().end_object().text() + "\n";
-}
-
 void print_inputs(const Inputs& in) {
-  fmt::print("{}: {} pods, {:.1f} GPUs asked for; {}: {} nodes, {} GPUs ({:.3f} s to read)\n", in.pods.path,
-             format_count(in.pods.pods.size()), static_cast<double>(in.pods.gpu_milli()) / 1000, in.nodes.path,
+  fmt::print("{}: {} pods, {:.1f} GPUs asked for; {}: {} nodes, {} GPUs ({:.3f} s to read)\n",
+             printable(in.pods.path, 400), format_count(in.pods.pods.size()),
+             static_cast<double>(in.pods.gpu_milli()) / 1000, printable(in.nodes.path, 400),
              format_count(in.nodes.nodes.size()), format_count(static_cast<std::uint64_t>(in.nodes.gpu_milli() / 1000)),
              in.load_s);
 }
@@ -143,7 +128,7 @@ void print_fill(const Inputs& in, const twin::FillSummary& summary, const Global
 }
 
 Status run_fill(const Inputs& in, const PlacementArgs& args, const std::vector<cluster::ShareRule>& rules,
-                const Globals& globals, const std::string& command) {
+                const Globals& globals, const CommandWords& words) {
   twin::FillOptions options = fill_options(args, globals);
   options.rules = rules;
   const std::int64_t begin = steady_ns();
@@ -153,10 +138,10 @@ Status run_fill(const Inputs& in, const PlacementArgs& args, const std::vector<c
                                   std::move(*result), in.load_s, static_cast<double>(steady_ns() - begin) * 1e-9};
   print_fill(in, summary, globals);
   if (!globals.out_dir.empty()) {
-    auto status = write_folder(globals.out_dir, {{"run.json", run_json(args, globals, command)},
+    auto status = write_folder(globals.out_dir, {{"run.json", words.run_json(globals)},
                                                  {"summary.json", twin::to_json(summary)},
                                                  {"series.csv", twin::curves_csv(summary)},
-                                                 {"report.html", twin::fill_report(summary, command)}});
+                                                 {"report.html", twin::fill_report(summary, words.line())}});
     if (!status) return status;
   }
   if (summary.result.partial) return fail(Code::kInterrupted, "interrupted; the results cover what had finished");
@@ -164,7 +149,7 @@ Status run_fill(const Inputs& in, const PlacementArgs& args, const std::vector<c
 }
 
 Status run_in_time(const Inputs& in, const PlacementArgs& args, const std::vector<cluster::ShareRule>& rules,
-                   const Globals& globals, const std::string& command) {
+                   const Globals& globals, const CommandWords& words) {
   const twin::FillOptions fill = fill_options(args, globals);
   const twin::ShareReplayOptions options{.rules = rules,
                                          .seed = fill.seed,
@@ -185,35 +170,42 @@ Status run_in_time(const Inputs& in, const PlacementArgs& args, const std::vecto
     fmt::print("\n{}", twin::to_table(summary).text(globals.colour));
   }
   if (!globals.out_dir.empty()) {
-    auto status = write_folder(globals.out_dir, {{"run.json", run_json(args, globals, command)},
+    auto status = write_folder(globals.out_dir, {{"run.json", words.run_json(globals)},
                                                  {"summary.json", twin::to_json(summary)},
                                                  {"series.csv", twin::series_csv(summary)},
-                                                 {"report.html", twin::share_replay_report(summary, command)}});
+                                                 {"report.html", twin::share_replay_report(summary, words.line())}});
     if (!status) return status;
   }
   if (interrupted()) return fail(Code::kInterrupted, "interrupted; the results cover what had finished");
   return {};
 }
 
-std::string command_line(const PlacementArgs& args, const Globals& globals) {
-  std::string out = "comity placement compare";
-  if (!args.pods.empty()) out += fmt::format(" {} --cluster {}", args.pods, args.cluster);
-  out += fmt::format(" --rules {} --mode {} --target {} --seeds {} --seed {} --draw {} --scores {} --ties {}",
-                     fmt::join(args.rules, ","), args.mode, args.target, args.seeds, globals.seed, args.draw,
-                     args.scores, args.ties);
-  if (args.popularity != 95) out += fmt::format(" --popularity {}", args.popularity);
-  if (args.memory) out += " --memory";
-  if (args.nodes > 0) out += fmt::format(" --nodes {}", args.nodes);
-  return out;
+CommandWords command_words(const CLI::App& sub, const PlacementArgs& args, const Globals& globals) {
+  CommandWords words(sub);
+  if (!args.pods.empty()) words.positional({args.pods});
+  words.option("cluster", args.cluster, !args.cluster.empty());
+  words.option("rules", fmt::format("{}", fmt::join(args.rules, ",")));
+  words.option("mode", args.mode);
+  words.option("target", fmt::format("{}", args.target));
+  words.option("seeds", std::to_string(args.seeds));
+  words.option("seed", std::to_string(globals.seed));
+  words.option("draw", args.draw);
+  words.option("scores", args.scores);
+  words.option("ties", args.ties);
+  words.option("popularity", fmt::format("{}", args.popularity), args.popularity != 95);
+  words.flag("memory", args.memory);
+  words.option("nodes", std::to_string(args.nodes), args.nodes > 0);
+  words.option("jobs", std::to_string(args.jobs), false);
+  return words;
 }
 
-Status run_compare(const PlacementArgs& args, const Globals& globals) {
+Status run_compare(const CLI::App& sub, const PlacementArgs& args, const Globals& globals) {
   auto rules = chosen_rules(args.rules);
   if (!rules) return fail(rules.error());
   auto in = read_inputs(args, globals.seed);
   if (!in) return fail(in.error());
-  if (args.mode == "time") return run_in_time(*in, args, *rules, globals, command_line(args, globals));
-  return run_fill(*in, args, *rules, globals, command_line(args, globals));
+  if (args.mode == "time") return run_in_time(*in, args, *rules, globals, command_words(sub, args, globals));
+  return run_fill(*in, args, *rules, globals, command_words(sub, args, globals));
 }
 
 Status list_rules(const Globals& globals) {
@@ -269,8 +261,9 @@ void add_placement(CLI::App& root, Chosen& chosen) {
   auto args = std::make_shared<PlacementArgs>();
   args->jobs = std::max(1U, std::thread::hardware_concurrency());
   add_compare_options(compare, args);
-  compare->callback(
-      [args, &chosen] { chosen.run = [args](const Globals& globals) { return run_compare(*args, globals); }; });
+  compare->callback([args, compare, &chosen] {
+    chosen.run = [args, compare](const Globals& globals) { return run_compare(*compare, *args, globals); };
+  });
 }
 
 }  // namespace comity::cli

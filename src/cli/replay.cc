@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // comity replay, and comity policy list | show | compare.
-#include <sys/stat.h>
-
-#include <cstdio>
+#include <algorithm>
 #include <filesystem>
 #include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "base/input.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/numbers_file.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/command_words.h"
 #include "cli/output_folder.h"
-#include "trace/reader.h"
+#include "cli/replay_output.h"
+#include "cli/trace_verbs.h"
+#include "cluster/pool.h"
 #include "twin/replay.h"
+#include "twin/replay_notes.h"
 #include "twin/replay_report.h"
 #include "twin/summary.h"
 
@@ -38,9 +39,7 @@ struct ReplayArgs {
   std::string sharing_scores;
   double noise = 30;
   std::vector<std::string> sets;
-  std::string format;
-  std::string columns;
-  bool skip_bad = false;
+  trace::ReadOptions read;
   std::size_t jobs = 1;
 };
 
@@ -57,7 +56,7 @@ Result<std::vector<const sched::PolicyInfo*>> chosen_policies(const ReplayArgs& 
   for (const std::string& name : names) {
     auto info = sched::find_policy(name, args.compat);
     if (!info) return fail(info.error());
-    list.push_back(*info);
+    if (std::find(list.begin(), list.end(), *info) == list.end()) list.push_back(*info);
   }
   if (list.empty()) return fail(Code::kUsage, "no policy", "give --policy fifo,sing or --policy all");
   return list;
@@ -88,6 +87,28 @@ Result<cluster::ClusterSpec> parse_spec(const ReplayArgs& args) {
   return fail(Code::kUsage, "which cluster?", "give --nodes 56x8 or --cluster FILE");
 }
 
+// Pool::check_spec, whose errors know no file.
+Status check_spec(const ReplayArgs& args, const cluster::ClusterSpec& spec, cluster::Placement placement) {
+  Status status = cluster::Pool::check_spec(spec, placement);
+  if (status) return status;
+  Error error = std::move(status.error());
+  if (args.cluster.empty()) {
+    error.code = Code::kUsage;
+    error.message = fmt::format("--nodes {}: {}", printable(args.nodes), error.message);
+    return fail(std::move(error));
+  }
+  error.file = args.cluster;
+  for (const cluster::NodeSpec& node : spec.nodes) {
+    cluster::ClusterSpec alone;
+    alone.nodes.push_back(node);
+    if (cluster::Pool::check_spec(alone, placement)) continue;
+    error.line = node.line;
+    error.field = "gpus";
+    break;
+  }
+  return fail(std::move(error));
+}
+
 Result<twin::ReplayOptions> parse_options(const ReplayArgs& args, const Globals& globals) {
   twin::ReplayOptions options;
   auto spec = parse_spec(args);
@@ -102,6 +123,7 @@ Result<twin::ReplayOptions> parse_options(const ReplayArgs& args, const Globals&
   // Lucid's simulator differs from bestfit in where the remainder of a gang goes.
   if (args.compat == "lucid" && *placement == cluster::Placement::kBestFit)
     options.placement = cluster::Placement::kLucid;
+  if (Status status = check_spec(args, options.cluster, options.placement); !status) return fail(status.error());
   options.ties = args.ties == "file" ? twin::Ties::kFile : twin::Ties::kId;
   options.mode = args.mode == "skip" ? twin::Mode::kSkip : twin::Mode::kStrict;
   options.estimates = args.estimates == "user"      ? twin::Estimates::kUser
@@ -115,84 +137,94 @@ Result<twin::ReplayOptions> parse_options(const ReplayArgs& args, const Globals&
   return options;
 }
 
-Status print_results(const twin::ReplaySummary& summary, const Globals& globals) {
+std::string result_text(const twin::ReplaySummary& summary, const Globals& globals) {
   switch (globals.output) {
-    case Output::kTable: {
-      const trace::Trace& trace = *summary.trace;
-      fmt::print("{}: {} jobs, {} GPU hours ({}, {:.3f} s to read); {} nodes, {} GPUs, placement {}\n\n", trace.path,
-                 format_count(trace.rows.size()), format_count(static_cast<std::uint64_t>(trace.gpu_hours())),
-                 trace.format, summary.load_s, summary.nodes, summary.gpus, summary.placement);
-      fmt::print("{}", twin::to_table(summary).text(globals.colour));
-      if (trace.skipped_lines > 0) fmt::print("\n{} lines of the trace were skipped.\n", trace.skipped_lines);
-      for (const trace::OtherRows& rows : trace.other_rows)
-        fmt::print("\n{} rows of the trace are no GPU jobs: {}.\n", format_count(rows.count), rows.reason);
-      for (const trace::OtherRows& basis : trace::duration_bases(trace)) {
-        fmt::print("\n{} jobs have no run time in the file: {}.\n", format_count(basis.count), printable(basis.reason));
-      }
-      return {};
-    }
-    case Output::kCsv: fmt::print("{}", twin::to_csv(summary)); return {};
+    case Output::kTable: return replay_text(summary, globals.colour);
+    case Output::kCsv: return twin::to_csv(summary);
     case Output::kJson:
-    case Output::kJsonl: fmt::print("{}", twin::to_json(summary)); return {};
+    case Output::kJsonl: return twin::to_json(summary);
   }
   return {};
 }
 
-Status write_results(const twin::ReplaySummary& summary, const twin::Workload& workload,
-                     const twin::ReplayOptions& options, const Params& params, const Globals& globals,
-                     const std::string& command) {
-  JsonWriter run;
-  run.begin_object().field("schema", "comity.run/1").field("version", COMITY_VERSION).field("command", command);
-  run.field("seed", globals.seed).key("parameters").begin_array();
-  for (const Param& p : params.declared()) {
-    run.begin_object().field("name", p.name).field("value", params.value_text(p.name)).field("unit", p.unit);
-    run.field("origin", params.origin(p.name)).end_object();
-  }
-  run.end_array().end_object();
-  return write_folder(globals.out_dir,
-                      {{"run.json", run.text() + "\n"},
-                       {"summary.json", twin::to_json(summary)},
-                       {"series.csv", twin::series_csv(summary)},
-                       {"jobs.csv", twin::jobs_csv(summary, workload)},
-                       {"report.html", twin::replay_report(summary, workload, options.cluster, command)}});
-}
+struct Setup {
+  std::vector<const sched::PolicyInfo*> policies;
+  Params params;
+  twin::ReplayOptions options;
+  profile::Colocation colocation;
+};
 
-Status run_replay(const ReplayArgs& args, const Globals& globals, const std::string& command) {
+Result<Setup> parse(const ReplayArgs& args, const Globals& globals) {
+  Setup setup;
   auto policies = chosen_policies(args);
   if (!policies) return fail(policies.error());
+  setup.policies = std::move(*policies);
   auto params = parse_params(args.sets);
   if (!params) return fail(params.error());
+  setup.params = std::move(*params);
   auto options = parse_options(args, globals);
   if (!options) return fail(options.error());
+  setup.options = std::move(*options);
   auto colocation = profile::read_colocation(args.colocation, args.sharing_scores);
   if (!colocation) return fail(colocation.error());
-  options->colocation = &*colocation;
-  for (const std::string& path : args.traces) {
-    trace::ReadOptions read;
-    read.format = args.format;
-    read.columns = args.columns;
-    read.skip_bad = args.skip_bad;
-    read.quiet = globals.quiet;
-    const std::int64_t begin = steady_ns();
-    auto trace = trace::read_trace(path, read);
-    if (!trace) return fail(trace.error());
-    if (Status status = trace::need_durations(*trace); !status) return status;
-    twin::ReplaySummary summary;
-    summary.load_s = static_cast<double>(steady_ns() - begin) * 1e-9;
-    const twin::Workload workload(*trace, options->ties);
-    auto runs = twin::replay_all(workload, *policies, *params, *options, args.jobs);
-    if (!runs) return fail(runs.error());
-    summary.trace = &*trace;
-    summary.nodes = options->cluster.nodes.size();
-    summary.gpus = options->cluster.gpus();
-    summary.placement = cluster::placement_name(options->placement);
-    summary.runs = std::move(*runs);
-    if (auto status = print_results(summary, globals); !status) return status;
-    if (!globals.out_dir.empty()) {
-      if (auto status = write_results(summary, workload, *options, *params, globals, command); !status) return status;
-    }
-    if (interrupted()) return fail(Code::kInterrupted, "interrupted; the results cover what had finished");
+  setup.colocation = std::move(*colocation);
+  if (std::count(args.traces.begin(), args.traces.end(), "-") > 1)
+    return fail(Code::kUsage, "standard input can be only one of the traces");
+  return setup;
+}
+
+// Replays one trace; what is to be printed of it.
+Result<std::string> replay_trace(const std::string& path, const std::string& folder, const ReplayArgs& args,
+                                 const Setup& setup, const Globals& globals, const CommandWords& words) {
+  const std::int64_t begin = steady_ns();
+  const auto trace = read_trace(path, args.read, globals);
+  if (!trace) return fail(trace.error());
+  if (Status status = trace::need_durations(*trace); !status) return fail(status.error());
+  twin::ReplaySummary summary;
+  summary.load_s = static_cast<double>(steady_ns() - begin) * 1e-9;
+  const twin::Workload workload(*trace, setup.options.ties);
+  summary.notes = twin::replay_notes(workload, setup.options);
+  for (const std::string& note : summary.notes) log_warning(note);
+  auto runs = twin::replay_all(workload, setup.policies, setup.params, setup.options, args.jobs);
+  if (!runs) return fail(runs.error());
+  summary.trace = &*trace;
+  summary.nodes = setup.options.cluster.nodes.size();
+  summary.gpus = setup.options.cluster.gpus();
+  summary.placement = cluster::placement_name(setup.options.placement);
+  summary.runs = std::move(*runs);
+  for (const twin::RunResult& run : summary.runs)
+    log_debug(fmt::format("{}: {} events in {:.3f} s", run.policy, format_count(run.events), run.wall_s));
+  log_debug(fmt::format("{} policies, {} at a time: {:.3f} s in all", summary.runs.size(), args.jobs,
+                        static_cast<double>(steady_ns() - begin) * 1e-9));
+  if (!folder.empty()) {
+    const Status written = write_folder(
+        folder, {{"run.json", words.run_json(globals, &setup.params)},
+                 {"summary.json", twin::to_json(summary)},
+                 {"series.csv", twin::series_csv(summary)},
+                 {"jobs.csv", twin::jobs_csv(summary, workload)},
+                 {"report.html", twin::replay_report(summary, workload, setup.options.cluster, words.line())}});
+    if (!written) return fail(written.error());
   }
+  return result_text(summary, globals);
+}
+
+// Nothing is printed before the last trace has been replayed: an error leaves standard output empty.
+Status run_replay(const ReplayArgs& args, const Globals& globals, const CommandWords& words) {
+  auto setup = parse(args, globals);
+  if (!setup) return fail(setup.error());
+  setup->options.colocation = &setup->colocation;
+  const std::vector<std::string> folders = folder_names(args.traces);
+  std::vector<std::string> results;
+  for (std::size_t i = 0; i < args.traces.size() && !interrupted(); ++i) {
+    std::string folder = globals.out_dir;
+    if (!folder.empty() && args.traces.size() > 1) folder = (std::filesystem::path(folder) / folders[i]).string();
+    auto result = replay_trace(args.traces[i], folder, args, *setup, globals, words);
+    if (!result && result.error().code == Code::kInterrupted && !results.empty()) break;
+    if (!result) return fail(result.error());
+    results.push_back(std::move(*result));
+  }
+  fmt::print("{}", join_results(args.traces, results, globals.output));
+  if (interrupted()) return fail(Code::kInterrupted, "interrupted; the results cover what had finished");
   return {};
 }
 
@@ -224,32 +256,29 @@ void add_replay_options(CLI::App* sub, const std::shared_ptr<ReplayArgs>& args) 
   sub->add_option("--sharing-scores", args->sharing_scores,
                   "CSV of how much of a GPU models ask for (0, 1, 2), for lucid");
   sub->add_option("--set", args->sets, "policy.parameter=value; see `comity policy show NAME`");
-  sub->add_option("--format", args->format, "trace format, where detection is wrong");
-  sub->add_option("--columns", args->columns, "columns of your own CSV: submit=...,gpus=...,duration=...");
-  sub->add_flag("--skip-bad", args->skip_bad, "count lines that can't be used and go on");
+  add_read_options(sub, args->read);
   sub->add_option("--jobs", args->jobs, "policies replayed at a time (default 1)")->check(CLI::Range(1, 256));
 }
 
-std::string join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& w : words) out += (out.empty() ? "" : " ") + w;
-  return out;
-}
-
-std::string command_line(const std::string& verb, const ReplayArgs& args) {
-  std::string out = fmt::format("comity {} {} --policy {}", verb, join(args.traces), fmt::join(args.policies, ","));
-  if (!args.nodes.empty()) out += " --nodes " + args.nodes;
-  if (!args.cluster.empty()) out += " --cluster " + args.cluster;
-  out += fmt::format(" --placement {} --ties {} --mode {} --estimates {}", args.placement, args.ties, args.mode,
-                     args.estimates);
-  for (const std::string& set : args.sets) out += " --set " + set;
-  if (!args.compat.empty()) out += " --compat " + args.compat;
-  if (!args.colocation.empty()) out += " --colocation " + args.colocation;
-  if (!args.sharing_scores.empty()) out += " --sharing-scores " + args.sharing_scores;
-  if (!args.format.empty()) out += " --format " + args.format;
-  if (!args.columns.empty()) out += " --columns " + args.columns;
-  if (args.skip_bad) out += " --skip-bad";
-  return out;
+CommandWords command_words(const CLI::App& sub, const ReplayArgs& args, const Globals& globals) {
+  CommandWords words(sub);
+  words.positional(args.traces);
+  words.option("policy", fmt::format("{}", fmt::join(args.policies, ",")));
+  words.option("nodes", args.nodes, !args.nodes.empty());
+  words.option("cluster", args.cluster, !args.cluster.empty());
+  words.option("placement", args.placement);
+  words.option("ties", args.ties);
+  words.option("mode", args.mode);
+  words.option("estimates", args.estimates);
+  words.option("noise", fmt::format("{}", args.noise), args.estimates == "noisy");
+  words.option("seed", std::to_string(globals.seed));
+  for (const std::string& set : args.sets) words.option("set", set);
+  words.option("compat", args.compat, !args.compat.empty());
+  words.option("colocation", args.colocation, !args.colocation.empty());
+  words.option("sharing-scores", args.sharing_scores, !args.sharing_scores.empty());
+  add_read_words(words, args.read);
+  words.option("jobs", std::to_string(args.jobs), false);
+  return words;
 }
 
 Status list_policies(const Globals& globals) {
@@ -316,8 +345,10 @@ void add_replay(CLI::App& root, Chosen& chosen) {
   sub->footer("Example: comity replay week.csv --nodes 64x8 --policy fifo,sing,easy --out out/week");
   auto args = std::make_shared<ReplayArgs>();
   add_replay_options(sub, args);
-  sub->callback([args, &chosen] {
-    chosen.run = [args](const Globals& globals) { return run_replay(*args, globals, command_line("replay", *args)); };
+  sub->callback([args, sub, &chosen] {
+    chosen.run = [args, sub](const Globals& globals) {
+      return run_replay(*args, globals, command_words(*sub, *args, globals));
+    };
   });
 }
 
@@ -339,9 +370,9 @@ void add_policy(CLI::App& root, Chosen& chosen) {
   auto args = std::make_shared<ReplayArgs>();
   args->jobs = std::max(1U, std::thread::hardware_concurrency());
   add_replay_options(compare, args);
-  compare->callback([args, &chosen] {
-    chosen.run = [args](const Globals& globals) {
-      return run_replay(*args, globals, command_line("policy compare", *args));
+  compare->callback([args, compare, &chosen] {
+    chosen.run = [args, compare](const Globals& globals) {
+      return run_replay(*args, globals, command_words(*compare, *args, globals));
     };
   });
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/command_words.h"
 #include "cli/output_folder.h"
 #include "cli/trace_report.h"
 #include "cli/trace_verbs.h"
@@ -23,11 +24,6 @@ struct StatsArgs {
   std::vector<std::string> paths;
   trace::ReadOptions read;
 };
-
-Result<trace::Trace> read(const std::string& path, trace::ReadOptions options, const Globals& globals) {
-  options.quiet = globals.quiet;
-  return trace::read_trace(path, options);
-}
 
 Status print_stats(const std::vector<TraceSummary>& list, const Globals& globals) {
   if (globals.output == Output::kCsv) {
@@ -45,11 +41,10 @@ Status print_stats(const std::vector<TraceSummary>& list, const Globals& globals
   return {};
 }
 
-Status run_stats(const StatsArgs& args, const Globals& globals) {
+Status run_stats(const CLI::App& sub, const StatsArgs& args, const Globals& globals) {
   std::vector<TraceSummary> list;
-  std::string command = "comity trace stats";
   for (const std::string& path : args.paths) {
-    const Result<trace::Trace> trace = read(path, args.read, globals);
+    const Result<trace::Trace> trace = read_trace(path, args.read, globals);
     if (!trace) return fail(trace.error());
     list.push_back({.path = trace->path,
                     .format = trace->format,
@@ -60,22 +55,18 @@ Status run_stats(const StatsArgs& args, const Globals& globals) {
                     .duration_bases = trace::duration_bases(*trace),
                     .declared_gpus = trace->declared_gpus,
                     .stats = trace::trace_stats(*trace)});
-    command.append(" ").append(path);
   }
-  if (!args.read.format.empty()) command.append(" --format ").append(args.read.format);
-  if (!args.read.columns.empty()) command.append(" --columns ").append(args.read.columns);
-  if (args.read.skip_bad) command += " --skip-bad";
   if (Status status = print_stats(list, globals); !status || globals.out_dir.empty()) return status;
   std::string summary;
   for (const TraceSummary& s : list) summary.append(summary.empty() ? "" : ",").append(trace_json(s));
   if (list.size() > 1) summary = fmt::format("[{}]", summary);
-  JsonWriter run;
-  run.begin_object().field("schema", "comity.run/1").field("version", COMITY_VERSION).field("command", command);
-  run.field("seed", globals.seed).end_object();
-  return write_folder(globals.out_dir, {{"run.json", run.text() + "\n"},
+  CommandWords words(sub);
+  words.positional(args.paths);
+  add_read_words(words, args.read);
+  return write_folder(globals.out_dir, {{"run.json", words.run_json(globals)},
                                         {"summary.json", summary + "\n"},
                                         {"stats.csv", trace_table(list).csv()},
-                                        {"report.html", trace_page(list, command)}});
+                                        {"report.html", trace_page(list, words.line())}});
 }
 
 void add_stats(CLI::App& noun, Chosen& chosen) {
@@ -85,7 +76,9 @@ void add_stats(CLI::App& noun, Chosen& chosen) {
   sub->add_option("trace", args->paths, "trace files; - is standard input, .gz and .zst are read as they are")
       ->required();
   add_read_options(sub, args->read);
-  sub->callback([args, &chosen] { chosen.run = [args](const Globals& globals) { return run_stats(*args, globals); }; });
+  sub->callback([args, sub, &chosen] {
+    chosen.run = [args, sub](const Globals& globals) { return run_stats(*sub, *args, globals); };
+  });
 }
 
 void add_convert(CLI::App& noun, Chosen& chosen) {
@@ -104,9 +97,9 @@ void add_convert(CLI::App& noun, Chosen& chosen) {
   add_read_options(sub, args->read);
   sub->callback([args, &chosen] {
     chosen.run = [args](const Globals& globals) -> Status {
-      const Result<trace::Trace> trace = read(args->in, args->read, globals);
+      const Result<trace::Trace> trace = read_trace(args->in, args->read, globals);
       if (!trace) return fail(trace.error());
-      if (Status status = trace::write_trace(*trace, args->to, args->out); !status) return status;
+      if (Status status = write_trace(*trace, args->to, args->out); !status) return status;
       log_info(fmt::format("{} jobs of {} ({}) written, {} lines skipped", format_count(trace->rows.size()),
                            trace->path, trace->format, format_count(trace->skipped_lines)));
       log_other_rows(*trace);
@@ -144,6 +137,33 @@ void log_other_rows(const trace::Trace& trace) {
   for (const trace::OtherRows& rows : trace.other_rows)
     log_info(fmt::format("{}: {} rows are no GPU jobs and were left out: {}", trace.path, format_count(rows.count),
                          rows.reason));
+}
+
+void add_read_words(CommandWords& words, const trace::ReadOptions& options) {
+  words.option("format", options.format, !options.format.empty());
+  words.option("columns", options.columns, !options.columns.empty());
+  words.flag("skip-bad", options.skip_bad);
+}
+
+Result<trace::Trace> read_trace(const std::string& path, trace::ReadOptions options, const Globals& globals) {
+  options.quiet = globals.quiet;
+  const std::int64_t begin = steady_ns();
+  Result<trace::Trace> trace = trace::read_trace(path, options);
+  if (trace)
+    log_debug(fmt::format("{}: read as {}: {} jobs, {} lines skipped, {:.3f} s", printable(trace->path, 400),
+                          trace->format, format_count(trace->rows.size()), format_count(trace->skipped_lines),
+                          static_cast<double>(steady_ns() - begin) * 1e-9));
+  return trace;
+}
+
+Status write_trace(const trace::Trace& trace, const std::string& format, const std::string& path) {
+  const std::int64_t begin = steady_ns();
+  if (Status status = trace::write_trace(trace, format, path); !status) return status;
+  log_debug(fmt::format("{} jobs written as {}, {:.3f} s", format_count(trace.rows.size()), format,
+                        static_cast<double>(steady_ns() - begin) * 1e-9));
+  const std::vector<std::string> lost = format == "swf" ? trace::lost_in_swf(trace) : std::vector<std::string>();
+  if (!lost.empty()) log_warning(fmt::format("SWF has no room for {}; Comity's CSV has", fmt::join(lost, ", ")));
+  return {};
 }
 
 void add_trace(CLI::App& root, Chosen& chosen) {

@@ -70,8 +70,7 @@ Status run_anonymise(AnonymiseArgs& args, const Globals& globals) {
     if (!read) return fail(std::move(read.error()));
     key.emplace(std::move(*read));
   }
-  args.read.quiet = globals.quiet;
-  const Result<trace::Trace> trace = trace::read_trace(args.in, args.read);
+  const Result<trace::Trace> trace = read_trace(args.in, args.read, globals);
   if (!trace) return fail(trace.error());
   if (!key) {
     Result<trace::Key> made = trace::Key::create(args.new_key);

@@ -53,7 +53,7 @@ Status run_merge(const MergeArgs& args, const Globals& globals) {
   std::vector<trace::Trace> traces;
   std::string read;
   for (const std::string& path : args.paths) {
-    Result<trace::Trace> trace = trace::read_trace(path, {.skip_bad = args.skip_bad, .quiet = globals.quiet});
+    Result<trace::Trace> trace = read_trace(path, {.skip_bad = args.skip_bad}, globals);
     if (!trace) return fail(std::move(trace.error()));
     read += fmt::format("{}{} of {} ({})", read.empty() ? "" : ", ", format_count(trace->rows.size()), trace->path,
                         trace->format);

@@ -44,13 +44,12 @@ Status run_scale(ScaleArgs& args, const Globals& globals) {
     if (!o.load) return fail(Code::kUsage, "--nodes is for --load, which isn't given");
     o.gpus = spec->gpus();
   }
-  args.read.quiet = globals.quiet;
-  Result<trace::Trace> trace = trace::read_trace(args.in, args.read);
+  Result<trace::Trace> trace = read_trace(args.in, args.read, globals);
   if (!trace) return fail(std::move(trace.error()));
   const std::size_t before = trace->rows.size();
   const Result<trace::ScaleReport> report = trace::scale_trace(*trace, o);
   if (!report) return fail(report.error());
-  if (Status status = trace::write_trace(*trace, args.to_format, args.out); !status) return status;
+  if (Status status = write_trace(*trace, args.to_format, args.out); !status) return status;
   log_other_rows(*trace);
   std::string changes = fmt::format("{}", fmt::join(report->changes, "; "));
   if (changes.empty()) changes = "nothing changed";

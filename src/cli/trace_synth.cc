@@ -51,7 +51,7 @@ void add_sing(CLI::App& synth, Chosen& chosen) {
       args->options.seed = globals.seed;
       const Result<trace::Trace> trace = trace::synth_sing(args->options);
       if (!trace) return fail(trace.error());
-      return trace::write_trace(*trace, args->target.to, args->target.path);
+      return write_trace(*trace, args->target.to, args->target.path);
     };
   });
 }
@@ -98,7 +98,7 @@ Status run_lublin(LublinArgs& args, const Globals& globals) {
   }
   const Result<trace::Trace> trace = trace::synth_lublin(args.options);
   if (!trace) return fail(trace.error());
-  return trace::write_trace(*trace, args.target.to, args.target.path);
+  return write_trace(*trace, args.target.to, args.target.path);
 }
 
 void add_lublin(CLI::App& synth, Chosen& chosen) {
@@ -146,19 +146,16 @@ void add_bootstrap(CLI::App& synth, Chosen& chosen) {
       ->option_text("BLOCK");
   sub->add_option("--load-factor", o.load_factor, "load of the new trace over that of the old (default 1)")
       ->option_text("X");
-  sub->add_option("--format", args->read.format, "format of the trace, where detection is wrong")->option_text("NAME");
-  sub->add_option("--columns", args->read.columns, "columns of your own CSV")->option_text("FIELD=COLUMN,...");
-  sub->add_flag("--skip-bad", args->read.skip_bad, "count lines that can't be used and go on");
+  add_read_options(sub, args->read);
   sub->callback([args, &chosen] {
     chosen.run = [args](const Globals& globals) -> Status {
       args->options.seed = globals.seed;
       args->options.by_hour = args->block == "hour";
-      args->read.quiet = globals.quiet;
-      const Result<trace::Trace> source = trace::read_trace(args->source, args->read);
+      const Result<trace::Trace> source = read_trace(args->source, args->read, globals);
       if (!source) return fail(source.error());
       const Result<trace::Trace> trace = trace::synth_bootstrap(*source, args->options);
       if (!trace) return fail(trace.error());
-      return trace::write_trace(*trace, args->target.to, args->target.path);
+      return write_trace(*trace, args->target.to, args->target.path);
     };
   });
 }

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -69,7 +72,17 @@ constexpr std::int64_t kMaxGpusTotal = 1'000'000'000;
 constexpr std::size_t kMaxReservations = 32;  // Reservations::kMost
 constexpr std::size_t kMaxTenants = 4096;     // and so the depth of their tree
 
-Status add_nodes(TomlReader& reader, ClusterSpec& spec) {
+// GPUs that belong to no slot would be lost without a word.
+void check_slots(TomlReader& reader, const std::vector<std::int64_t>& slots, std::uint32_t gpus) {
+  std::int64_t sum = 0;
+  for (const std::int64_t slot : slots) sum += slot;
+  if (!slots.empty() && sum != std::int64_t{gpus})
+    reader.refuse("slots",
+                  fmt::format("the slots have {} GPUs in all, the node {}: list a slot for each GPU", sum, gpus));
+}
+
+// `names`: of the nodes so far.
+Status add_nodes(TomlReader& reader, ClusterSpec& spec, std::unordered_set<std::string>& names) {
   reader.require("gpus");
   NodeSpec node;
   node.name = reader.text("name", fmt::format("node{}", spec.nodes.size()));
@@ -80,15 +93,20 @@ Status add_nodes(TomlReader& reader, ClusterSpec& spec) {
   node.cpus = static_cast<std::uint32_t>(reader.integer("cpus", 0, 0, 1'000'000));
   node.memory_mb = static_cast<std::uint64_t>(reader.integer("memory_gb", 0, 0, 1'000'000'000)) * 1024;
   const std::vector<std::int64_t> slots = reader.integers("slots", 1, 64);
-  std::int64_t in_slots = 0;
-  for (const std::int64_t s : slots) in_slots += s;
-  if (in_slots > node.gpus) reader.refuse("slots", "the slots have more GPUs than the node");
+  node.line = reader.line();
+  check_slots(reader, slots, node.gpus);
+  const auto most = static_cast<std::size_t>(limits::kNodes) - spec.nodes.size();
+  const std::size_t wanted = static_cast<std::size_t>(count) * std::max<std::size_t>(1, slots.size());
+  if (wanted > most)
+    reader.refuse("count", fmt::format("a cluster has at most {} nodes, each slot counted as one", limits::kNodes));
   if (auto status = reader.finish(); !status) return status;
-  if (static_cast<std::int64_t>(spec.nodes.size()) + count > limits::kNodes)
-    return fail(Code::kInput, fmt::format("more than {} nodes", limits::kNodes));
   const std::string base = node.name;
   for (std::int64_t i = 0; i < count; ++i) {
     node.name = count == 1 ? base : fmt::format("{}{}", base, i);
+    if (!names.insert(node.name).second) {
+      reader.refuse("name", fmt::format("an earlier table has the same node {}", printable(node.name)));
+      return reader.finish();
+    }
     if (slots.empty()) {
       spec.nodes.push_back(node);
       continue;
@@ -135,18 +153,26 @@ Status add_tenant(TomlReader& reader, ClusterSpec& spec) {
       reader.refuse("cells", fmt::format("'{}' is not COUNTxGPUS or COUNTxGPUS:TYPE", printable(text)));
     }
   }
+  if (spec.tenants.size() == kMaxTenants) reader.refuse("name", fmt::format("more than {} tenants", kMaxTenants));
+  for (const TenantSpec& earlier : spec.tenants) {
+    if (earlier.name == tenant.name)
+      reader.refuse("name", fmt::format("tenant '{}' stands twice", printable(tenant.name)));
+  }
   if (auto status = reader.finish(); !status) return status;
-  if (spec.tenants.size() == kMaxTenants) return fail(Code::kInput, fmt::format("more than {} tenants", kMaxTenants));
   spec.tenants.push_back(std::move(tenant));
   return {};
 }
 
-Status add_user(TomlReader& reader, ClusterSpec& spec) {
+// `users`: those so far, by tenant and name.
+Status add_user(TomlReader& reader, ClusterSpec& spec, std::set<std::pair<std::string, std::string>>& users) {
   reader.require("name");
   UserSpec user;
   user.name = reader.text("name", "");
   user.tenant = reader.text("tenant", "");
   user.share = reader.real("share", 1, 0, 1e9);
+  if (!users.emplace(user.tenant, user.name).second)
+    reader.refuse("name",
+                  fmt::format("user '{}' of tenant '{}' stands twice", printable(user.name), printable(user.tenant)));
   if (auto status = reader.finish(); !status) return status;
   spec.users.push_back(std::move(user));
   return {};
@@ -228,10 +254,7 @@ Status check_tree(const ClusterSpec& spec, const std::string& path) {
     return fail(std::move(error));
   };
   std::map<std::string_view, std::size_t> index;
-  for (std::size_t i = 0; i < spec.tenants.size(); ++i) {
-    if (!index.emplace(spec.tenants[i].name, i).second)
-      return bad(fmt::format("tenant '{}' stands twice", printable(spec.tenants[i].name)), "name");
-  }
+  for (std::size_t i = 0; i < spec.tenants.size(); ++i) index.emplace(spec.tenants[i].name, i);
   std::vector<std::size_t> seen(spec.tenants.size(), 0);  // the walk that met it, counted from 1
   for (std::size_t walk = 1; walk <= spec.tenants.size(); ++walk) {
     for (std::size_t at = walk - 1; seen[at] == 0 || seen[at] == walk;) {
@@ -281,14 +304,16 @@ Result<ClusterSpec> parse_cluster(const std::string& text, const std::string& pa
   }
   root.known("limits");
   if (auto status = root.finish(); !status) return fail(status.error());
+  std::unordered_set<std::string> names;
   for (TomlReader& reader : nodes) {
-    if (auto status = add_nodes(reader, spec); !status) return fail(status.error());
+    if (auto status = add_nodes(reader, spec, names); !status) return fail(status.error());
   }
   for (TomlReader& reader : tenants) {
     if (auto status = add_tenant(reader, spec); !status) return fail(status.error());
   }
+  std::set<std::pair<std::string, std::string>> listed;
   for (TomlReader& reader : users) {
-    if (auto status = add_user(reader, spec); !status) return fail(status.error());
+    if (auto status = add_user(reader, spec, listed); !status) return fail(status.error());
   }
   if (auto status = add_reservations(reservations, spec); !status) return fail(status.error());
   if (auto status = check_tree(spec, path); !status) return fail(status.error());

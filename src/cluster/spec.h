@@ -9,9 +9,10 @@
 //   gpus = 8              # a node
 //   gpu_type = "rtx3090"
 //   group = "main"        # resource group; jobs of one group never run on another's nodes
-//   cpus = 40             # a node; kept and shown, shared out in proportion to GPUs
-//   memory_gb = 256
-//   slots = [4, 2, 1, 1]  # optional: the nodes are split into a small pool of single-job slots (SING section 4.3)
+//   cpus = 40             # a node; kept, used by no policy yet
+//   memory_gb = 256       # the same
+//   slots = [4, 2, 1, 1]  # optional: the nodes are split into a small pool of single-job slots (SING section 4.3);
+//                         # all GPUs of the node, and each slot counts as a node
 //   [[tenants]]
 //   name = "lab-a"
 //   share = 2
@@ -56,7 +57,8 @@ struct NodeSpec {
   std::uint32_t gpus = 0;
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
-  bool small = false;  // one slot of a small pool: runs one small job at a time
+  std::int64_t line = 0;  // of the file that describes it, 0 = none
+  bool small = false;     // one slot of a small pool: runs one small job at a time
 };
 
 struct CellSpec {

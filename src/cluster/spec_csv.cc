@@ -134,6 +134,7 @@ class NodeListReader {
       ++spec_.nodes_without_gpus;
       return {};
     }
+    node.line = line_;
     node.gpus = static_cast<std::uint32_t>(*gpus);
     node.cpus = static_cast<std::uint32_t>(*cpus / format_->cpus_per);
     node.memory_mb = static_cast<std::uint64_t>(*memory);

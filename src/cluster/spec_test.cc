@@ -52,5 +52,46 @@ TEST(Spec, RefusesTreesThatAreNone) {
   EXPECT_FALSE(parse(many).has_value());
 }
 
+TEST(Spec, RefusesNodesAndUsersThatStandTwice) {
+  const std::string schema = "schema = \"comity.cluster/1\"\n";
+  const auto node = [](const std::string& name, int count) {
+    return "[[nodes]]\nname = \"" + name + "\"\ncount = " + std::to_string(count) + "\ngpus = 1\n";
+  };
+  EXPECT_TRUE(parse_cluster(schema + node("a", 2) + node("b", 1), "c.toml").has_value());
+  const auto twice = parse_cluster(schema + node("a", 1) + node("a", 1), "c.toml");
+  EXPECT_EQ(field_of(twice), "name");
+  EXPECT_EQ(twice.error().file, "c.toml");
+  EXPECT_EQ(twice.error().line, 7);
+  EXPECT_EQ(field_of(parse_cluster(schema + node("a", 12) + node("a1", 2), "c.toml")), "name");  // a10, a11
+  const std::string tenants = "[[tenants]]\nname = \"a\"\n[[tenants]]\nname = \"b\"\n";
+  const auto user = [](const std::string& tenant) {
+    return "[[users]]\nname = \"ann\"\ntenant = \"" + tenant + "\"\n";
+  };
+  EXPECT_EQ(field_of(parse(tenants + user("a") + user("b"))), "accepted");
+  EXPECT_EQ(field_of(parse(tenants + user("a") + user("a"))), "name");
+}
+
+TEST(Spec, SlotsAreAllGpusOfTheNodeAndCountAsNodes) {
+  const auto slots = [](const std::string& list, const std::string& count = "1") {
+    return parse_cluster(
+        "schema = \"comity.cluster/1\"\n[[nodes]]\ngpus = 8\ncount = " + count + "\nslots = " + list + "\n", "c.toml");
+  };
+  const auto whole = slots("[4, 2, 1, 1]", "3");
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(whole->nodes.size(), 12U);
+  EXPECT_EQ(whole->gpus(), 24U);
+  EXPECT_EQ(whole->nodes[11].line, 2);
+  for (const char* list : {"[4]", "[4, 2, 1]", "[8, 1]"}) {
+    const auto refused = slots(list);
+    EXPECT_EQ(field_of(refused), "slots") << list;
+    EXPECT_EQ(refused.error().line, 5);
+  }
+  const auto many = slots("[1, 1, 1, 1, 1, 1, 1, 1]", "125001");
+  EXPECT_EQ(field_of(many), "count");
+  EXPECT_EQ(many.error().file, "c.toml");
+  EXPECT_EQ(many.error().line, 4);
+  EXPECT_EQ(slots("[1, 1, 1, 1, 1, 1, 1, 1]", "125000")->nodes.size(), 1'000'000U);
+}
+
 }  // namespace
 }  // namespace comity::cluster

@@ -44,7 +44,8 @@ Decoder::Outcome CsvDecoder::decode_plain(std::string_view line, Record& record,
       if (digit > 9) break;
       value = value * 10 + digit;
     }
-    const bool whole = (q == end || *q == separator) && q != p && q - p <= 18;
+    const bool spelt = field == Field::kId && q - p > 1 && *p == '0';  // "007" is another id than "7"
+    const bool whole = (q == end || *q == separator) && q != p && q - p <= 18 && !spelt;
     if (!whole || !store_whole(field, static_cast<std::int64_t>(value), record)) {
       if (p != end && *p == '"') return decode_quoted(line, record, problem);
       while (q != end && *q != separator) ++q;

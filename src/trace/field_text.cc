@@ -69,8 +69,10 @@ bool store_id(std::string_view text, Record& record, Problem& problem) {
   if (text.size() > limits::kNameBytes) return refuse(problem, "is longer than 4096 bytes", text);
   const auto value = parse_int(text);
   if (value && *value < 0) return refuse(problem, "is negative", text);
-  record.id_kind = value ? Record::Id::kNumber : Record::Id::kText;
-  record.id = value.value_or(0);
+  // "007" and "7" are two ids, and each is written as it was read.
+  const bool canonical = value && (text.size() == 1 || (text[0] != '0' && text[0] != '-'));
+  record.id_kind = canonical ? Record::Id::kNumber : Record::Id::kText;
+  record.id = canonical ? *value : 0;
   record.id_text = text;
   return true;
 }

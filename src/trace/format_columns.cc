@@ -2,7 +2,7 @@
 // Anybody's own separated file, read as --columns says: "submit=start,duration=seconds,gpus=n,user=who". The separator
 // (comma, semicolon or tab) is the one that the first line has most of. A column is named by its title in the header
 // or by its number from 1; with numbers alone the file needs no header, and has none if the first line can be read as
-// a job. Columns that are not named are not read.
+// a job or has a number in any field. Columns that are not named are not read.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -139,7 +139,11 @@ Result<Opened> open_columns(std::string_view first_line, const std::string& text
   if (!by_title) {
     Record record;
     Problem problem;
-    opened.header = CsvDecoder(*columns, separator, true).decode(first_line, record, problem) != Decoder::Outcome::kRow;
+    // A first line that is no job is a header only where no field of it is a number; else it is a bad line.
+    opened.header =
+        CsvDecoder(*columns, separator, true).decode(first_line, record, problem) != Decoder::Outcome::kRow &&
+        std::none_of(titles.begin(), titles.end(),
+                     [](const std::string& title) { return parse_double(title).has_value(); });
   } else if (columns->size() < titles.size()) {
     columns->resize(titles.size());  // a header tells how many fields a line has
   }

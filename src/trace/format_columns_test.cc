@@ -58,5 +58,20 @@ TEST(Columns, Errors) {
   EXPECT_EQ(short_line.error().line, 2);
 }
 
+// A first line with a number in it was meant as a job: what is wrong with it is said.
+TEST(Columns, AFirstLineWithANumberIsNoHeader) {
+  const auto bad = read_columns("a,x,5,2\nb,1,6,1\n", "submit=2,duration=3,gpus=4");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().line, 1);
+  EXPECT_EQ(bad.error().field, "column 2");
+  ReadOptions options;
+  options.columns = "submit=2,duration=3,gpus=4";
+  options.skip_bad = true;
+  const auto skipped = read_text("a,x,5,2\nb,1,6,1\n", options);
+  ASSERT_TRUE(skipped) << skipped.error().text();
+  EXPECT_EQ(skipped->skipped_lines, 1U);
+  EXPECT_EQ(skipped->rows.size(), 1U);
+}
+
 }  // namespace
 }  // namespace comity::trace

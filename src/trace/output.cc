@@ -8,11 +8,15 @@
 #include <system_error>
 #include <utility>
 
+#include "base/log.h"
+#include "base/text.h"
+
 namespace comity::trace {
 
 Result<Output> Output::open(const std::string& path) {
   Output out;
   out.path_ = path;
+  out.compressor_ = compressor_for(path);
   if (path == "-") {
     out.path_ = "standard output";
     out.file_ = stdout;
@@ -35,7 +39,8 @@ Output::Output(Output&& other) noexcept
     : text(std::move(other.text)),
       file_(std::exchange(other.file_, nullptr)),
       path_(std::move(other.path_)),
-      temporary_(std::exchange(other.temporary_, {})) {}
+      temporary_(std::exchange(other.temporary_, {})),
+      compressor_(std::move(other.compressor_)) {}
 
 Output::~Output() {
   if (file_ != nullptr && file_ != stdout) (void)std::fclose(file_);
@@ -52,15 +57,21 @@ Status Output::failed(int code) const {
                     .cause = std::generic_category().message(code)});
 }
 
-Status Output::flush() {
+Status Output::flush(bool last) {
+  if (interrupted()) return fail(Code::kInterrupted, "interrupted while writing " + printable(path_, 1024));
+  if (compressor_ != nullptr) {
+    packed_.clear();
+    compressor_->add(text, last, packed_);
+  }
+  const std::string& bytes = compressor_ != nullptr ? packed_ : text;
   errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) return failed(errno);
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) return failed(errno);
   text.clear();
   return {};
 }
 
 Status Output::finish() {
-  if (Status status = flush(); !status) return status;
+  if (Status status = flush(true); !status) return status;
   if (std::fflush(file_) != 0) return failed(errno);
   if (file_ == stdout) return {};
   if (std::fclose(std::exchange(file_, nullptr)) != 0) return failed(errno);

@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/input.h"
+
 namespace comity::trace {
 namespace {
 
@@ -56,6 +58,29 @@ TEST(Output, AFileIsWholeOrAsBefore) {
   EXPECT_EQ(text(), "after");
   std::filesystem::remove(path);
   EXPECT_FALSE(Output::open(testing::TempDir()));
+}
+
+TEST(Output, TheEndOfThePathSaysHowItIsCompressed) {
+  for (const char* name : {"comity_output_test.gz", "comity_output_test.zst"}) {
+    const std::string path = testing::TempDir() + name;
+    std::string text;
+    {
+      auto out = Output::open(path);
+      ASSERT_TRUE(out);
+      for (int i = 0; i < 100'000; ++i) {
+        const std::string line = std::to_string(i * 7919) + '\n';
+        text += line;
+        out->text += line;
+        ASSERT_TRUE(out->flush_if_full());
+      }
+      ASSERT_TRUE(out->finish());
+    }
+    EXPECT_LT(std::filesystem::file_size(path), text.size() / 2);
+    const auto back = read_document(path);
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_EQ(*back, text);
+    std::filesystem::remove(path);
+  }
 }
 
 }  // namespace

@@ -39,6 +39,12 @@ class Reading {
     return refuse_empty();
   }
 
+  // Bytes behind a damage decompress to anything: what is said about a line of them would mislead.
+  Error explained(Error error) {
+    if (error.code != Code::kInput) return error;
+    return reader_.damage().value_or(std::move(error));
+  }
+
  private:
   [[nodiscard]] tl::unexpected<Error> refuse_empty() const {
     if (trace_->skipped_lines > 0) {
@@ -256,7 +262,7 @@ Result<Trace> read_from(LineReader reader, std::uint64_t file_bytes, const ReadO
   trace.path = reader.name();
   try {
     Reading reading(std::move(reader), file_bytes, options, trace);
-    if (Status status = reading.run(); !status) return fail(std::move(status.error()));
+    if (Status status = reading.run(); !status) return fail(reading.explained(std::move(status.error())));
   } catch (const std::bad_alloc&) {
     return fail(Error{.code = Code::kInput,
                       .message = "there isn't memory enough for this trace",

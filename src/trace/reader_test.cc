@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/compressor.h"
 #include "base/limits.h"
 #include "base/rng.h"
 #include "trace/format.h"
@@ -260,6 +261,46 @@ INSTANTIATE_TEST_SUITE_P(Shared, RealFiles,
                            for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
                            return name;
                          });
+
+// "7", "07" and "007" are three jobs, and each keeps its name.
+TEST(Reader, IdsAreKeptAsTheyAre) {
+  const std::string text = "job_id,submit_s,duration_s,gpus,vc\n7,0,10,1,a\n007,1,10,1,a\n07,2,10,1,a\n0,3,10,1,a\n";
+  const auto trace = read_text(text);
+  ASSERT_TRUE(trace) << trace.error().text();
+  EXPECT_EQ(trace->text_ids, (std::vector<std::string>{"7", "007", "07", "0"}));
+  const auto numbers = read_text("job_id,submit_s,duration_s,gpus,vc\n7,0,10,1,a\n0,1,10,1,a\n10,2,10,1,a\n");
+  ASSERT_TRUE(numbers);
+  EXPECT_TRUE(numbers->text_ids.empty());
+  const auto twice = read_text("job_id,submit_s,duration_s,gpus,vc\n007,0,10,1,a\n007,1,10,1,a\n");
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().line, 3);
+  for (const char* bad : {"-1", "-0"}) {
+    const auto negative = read_text(std::string("job_id,submit_s,duration_s,gpus,vc\n") + bad + ",0,10,1,a\n");
+    EXPECT_EQ(negative.has_value(), std::string(bad) == "-0") << bad;
+  }
+}
+
+// Compressed data that is cut and goes on with other bytes: the text behind the cut makes no sense, and that is why.
+TEST(Reader, DamageIsNamedNotTheTextItLeaves) {
+  std::string text = "job_id,submit_s,duration_s,gpus,vc\n";
+  Rng rng(5);
+  for (int i = 0; i < 20'000; ++i)
+    text += std::to_string(i) + ',' + std::to_string(i) + ',' + std::to_string(1 + rng.below(100'000)) + ",1,a\n";
+  for (const char* suffix : {"x.gz", "x.zst"}) {
+    std::string packed;
+    compressor_for(suffix)->add(text, true, packed);
+    std::size_t as_text = 0;
+    for (int i = 0; i < 40; ++i) {
+      std::string cut = packed.substr(0, packed.size() / 4 + rng.below(packed.size() / 2));
+      for (int k = 0; k < 2000; ++k) cut += static_cast<char>(rng.below(256));
+      const auto trace = read_text(cut);
+      ASSERT_FALSE(trace) << i;
+      const std::string why = trace.error().text();
+      if (why.find("is damaged") == std::string::npos && why.find("is truncated") == std::string::npos) ++as_text;
+    }
+    EXPECT_EQ(as_text, 0U) << suffix;
+  }
+}
 
 }  // namespace
 }  // namespace comity::trace

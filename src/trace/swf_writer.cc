@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -57,6 +58,29 @@ void append_header(std::string& out, const Trace& trace, const Numbers& users, c
 }
 
 }  // namespace
+
+std::vector<std::string> lost_in_swf(const Trace& trace) {
+  bool fractions = false, nodes = false, types = false, groups = false;
+  for (const Row& row : trace.rows) {
+    const profile::JobRequest& r = row.request;
+    for (const Time t : {row.submit, row.duration, std::max<Time>(0, row.wait), std::max<Time>(0, r.estimate)})
+      fractions |= t % kSecond != 0;
+    nodes |= r.shape.nodes != 0;
+    types |= r.gpu_type != profile::kNoName;
+    groups |= r.group != profile::kNoName;
+  }
+  std::vector<std::string> lost;
+  const auto add = [&](bool is_lost, const char* what) {
+    if (is_lost) lost.emplace_back(what);
+  };
+  add(fractions, "fractions of a second");
+  add(nodes, "GPUs per node");
+  add(types, "GPU types");
+  add(groups, "resource groups");
+  add(!trace.text_ids.empty(), "ids that are no numbers");
+  add(!trace.attributes.empty(), "names and other attributes of jobs");
+  return lost;
+}
 
 Status write_swf(const Trace& trace, const std::string& path) {
   Result<Output> out = Output::open(path);

@@ -3,7 +3,10 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "base/limits.h"
+#include "base/log.h"
 #include "trace/synth.h"
 
 namespace comity::trace {
@@ -11,6 +14,7 @@ namespace {
 
 constexpr double kMostWeeks = 2000;
 constexpr double kMostLoadFactor = 1000;
+constexpr double kMostJobs = 1e8;
 
 // The rows of a trace by block, in order of submission.
 struct Blocks {
@@ -74,6 +78,27 @@ Status check(const Trace& source, const BootstrapOptions& o) {
   return {};
 }
 
+Status check_size(double jobs) {
+  if (jobs <= kMostJobs) return {};
+  return fail(Code::kUsage, fmt::format("that makes {:.0f} million jobs, more than 100 million", std::ceil(jobs / 1e6)),
+              "take fewer weeks or a smaller load factor");
+}
+
+// How many jobs are drawn on average. O(places + blocks).
+double expected_jobs(const Blocks& blocks, double places, double load_factor) {
+  const auto jobs_of = [&](std::size_t b) { return static_cast<double>(blocks.begin[b + 1] - blocks.begin[b]); };
+  double of_any = 0;
+  for (std::size_t b = 0; b < blocks.whole; ++b) of_any += jobs_of(b) / static_cast<double>(blocks.whole);
+  std::vector<double> mean;  // by place in the week
+  for (const std::vector<std::size_t>& same : blocks.at) {
+    mean.push_back(same.empty() ? of_any : 0);
+    for (const std::size_t b : same) mean.back() += jobs_of(b) / static_cast<double>(same.size());
+  }
+  double sum = 0;
+  for (std::size_t place = 0; static_cast<double>(place) < places - 1e-9; ++place) sum += mean[place % mean.size()];
+  return sum * load_factor;
+}
+
 }  // namespace
 
 Result<Trace> synth_bootstrap(const Trace& source, const BootstrapOptions& o) {
@@ -85,10 +110,13 @@ Result<Trace> synth_bootstrap(const Trace& source, const BootstrapOptions& o) {
   trace.declared_gpus = source.declared_gpus;
   Rng rng(o.seed);
   const double count = o.weeks * static_cast<double>(7 * kDay / blocks.length);
+  if (Status status = check_size(expected_jobs(blocks, count, o.load_factor)); !status)
+    return fail(std::move(status.error()));
   const int layers = static_cast<int>(std::ceil(o.load_factor));
   const double keep = o.load_factor - (layers - 1);
   for (std::size_t place = 0; static_cast<double>(place) < count - 1e-9; ++place) {
     for (int layer = 0; layer < layers; ++layer) {
+      if (interrupted()) return fail(Code::kInterrupted, "interrupted while drawing jobs");
       const std::size_t b = draw_block(blocks, place, rng);
       const Time shift = (static_cast<Time>(place) - static_cast<Time>(blocks.first + b)) * blocks.length;
       for (std::size_t i = blocks.begin[b]; i < blocks.begin[b + 1]; ++i) {
@@ -97,8 +125,9 @@ Result<Trace> synth_bootstrap(const Trace& source, const BootstrapOptions& o) {
         row.submit += shift;
         trace.rows.push_back(row);
       }
+      if (Status status = check_size(static_cast<double>(trace.rows.size())); !status)
+        return fail(std::move(status.error()));
     }
-    if (trace.rows.size() > 100'000'000) return fail(Code::kUsage, "that makes more than 100 million jobs");
   }
   std::stable_sort(trace.rows.begin(), trace.rows.end(),
                    [](const Row& a, const Row& b) { return a.submit < b.submit; });

@@ -160,5 +160,18 @@ TEST(Synth, RefusesNonsense) {
   EXPECT_EQ(synth_bootstrap(Trace{}, {}).error().code, Code::kInput);
 }
 
+TEST(SynthBootstrap, RefusesAtOnceWhatWouldBeTooMuch) {
+  Trace source;
+  source.rows.resize(2000);  // in one day
+  for (Row& row : source.rows) row.request.shape.gpus = 1;
+  BootstrapOptions options;
+  options.weeks = 2000;  // 28 million jobs
+  options.load_factor = 4;
+  const auto refused = synth_bootstrap(source, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUsage);
+  EXPECT_NE(refused.error().message.find("112 million"), std::string::npos) << refused.error().message;
+}
+
 }  // namespace
 }  // namespace comity::trace

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "trace/trace.h"
@@ -30,6 +31,8 @@ void append_number(std::string& out, std::int64_t value);
 // `path` "-" is standard output. Errors (kInput) name the path.
 [[nodiscard]] Status write_csv(const Trace& trace, const std::string& path);
 [[nodiscard]] Status write_swf(const Trace& trace, const std::string& path);
+// What SWF has no room for and this trace has, for people: "fractions of a second", "nodes", "GPU types" ... O(jobs).
+[[nodiscard]] std::vector<std::string> lost_in_swf(const Trace& trace);
 // `format`: "csv" (or "comity") or "swf"; kUsage for any other.
 [[nodiscard]] Status write_trace(const Trace& trace, std::string_view format, const std::string& path);
 

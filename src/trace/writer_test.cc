@@ -243,5 +243,19 @@ TEST(Writer, Errors) {
   EXPECT_EQ(status.error().file, "/no/such/folder/x.csv");
 }
 
+TEST(Swf, WhatItHasNoRoomForIsNamed) {
+  const auto plain = read_text("job_id,submit_s,duration_s,gpus,vc\n1,0,10,1,a\n2,5,10,4,b\n");
+  ASSERT_TRUE(plain) << plain.error().text();
+  EXPECT_TRUE(lost_in_swf(*plain).empty());
+  const auto fraction = read_text("job_id,submit_s,duration_s,gpus,vc\n1,0.25,10,1,a\n");
+  EXPECT_EQ(lost_in_swf(*fraction), std::vector<std::string>{"fractions of a second"});
+  const auto all =
+      read_text("job_id,submit_s,duration_s,nodes,gpus_per_node,gpu_type,group,name\nj-1,0,10.5,2,4,a100,main,train\n");
+  ASSERT_TRUE(all) << all.error().text();
+  EXPECT_EQ(lost_in_swf(*all),
+            (std::vector<std::string>{"fractions of a second", "GPUs per node", "GPU types", "resource groups",
+                                      "ids that are no numbers", "names and other attributes of jobs"}));
+}
+
 }  // namespace
 }  // namespace comity::trace

@@ -222,13 +222,16 @@ std::string gantt(const RunResult& run, const Workload& workload, const cluster:
 }
 
 void headline(report::Page& page, const ReplaySummary& summary) {
-  const auto best = std::min_element(summary.runs.begin(), summary.runs.end(),
-                                     [](const RunResult& a, const RunResult& b) { return a.avg_jct_s < b.avg_jct_s; });
+  const RunResult* best = nullptr;
+  for (const RunResult& run : summary.runs) {
+    if (run.partial || run.finished + run.stopped == 0) continue;
+    if (best == nullptr || run.avg_jct_s < best->avg_jct_s) best = &run;
+  }
   std::vector<std::pair<std::string, std::string>> tiles = {
       {"jobs", format_count(summary.trace->rows.size())},
-      {"GPU hours", format_count(static_cast<std::uint64_t>(summary.trace->gpu_hours()))},
+      {"GPU hours", format_count(static_cast<std::uint64_t>(summary.trace->gpu_hours() + 0.5))},
       {"GPUs", format_count(summary.gpus)}};
-  if (best != summary.runs.end()) {
+  if (best != nullptr) {
     tiles.emplace_back("least mean JCT",
                        fmt::format("{}: {}", best->policy, format_length(from_seconds(best->avg_jct_s))));
   }
@@ -236,6 +239,7 @@ void headline(report::Page& page, const ReplaySummary& summary) {
 }
 
 void notes(report::Page& page, const ReplaySummary& summary) {
+  for (const std::string& note : summary.notes) page.note(note + ".");
   if (summary.trace->skipped_lines > 0)
     page.note(fmt::format("{} lines of the trace could not be used and were skipped.", summary.trace->skipped_lines));
   for (const RunResult& run : summary.runs) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "twin/summary.h"
 
+#include <algorithm>
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "base/csv.h"
@@ -10,7 +13,14 @@
 namespace comity::twin {
 namespace {
 
-Table::Cell seconds(double v) { return {format_double(v, 2), v}; }
+// Of a run in which no job has ended there is nothing to tell; "0.00" would be a result.
+bool has_results(const RunResult& run) { return run.finished + run.stopped > 0; }
+
+// What an interrupted run has come to is shown, but it is the best of nothing.
+Table::Cell seconds(const RunResult& run, double v, int digits = 2) {
+  if (!has_results(run)) return {"-"};
+  return {format_double(v, digits), run.partial ? std::numeric_limits<double>::quiet_NaN() : v};
+}
 Table::Cell whole(std::uint64_t v) { return {format_count(v), static_cast<double>(v)}; }
 
 void write_run(JsonWriter& json, const RunResult& run) {
@@ -19,12 +29,21 @@ void write_run(JsonWriter& json, const RunResult& run) {
   json.end_object();
   json.field("submitted", run.submitted).field("finished", run.finished).field("rejected", run.rejected);
   json.field("unfinished", run.unfinished).field("stopped", run.stopped);
-  json.field("avg_jct_s", run.avg_jct_s).field("median_jct_s", run.median_jct_s).field("p99_jct_s", run.p99_jct_s);
-  json.field("avg_queue_s", run.avg_queue_s).field("median_queue_s", run.median_queue_s);
-  json.field("p99_queue_s", run.p99_queue_s).field("max_queue_s", run.max_queue_s);
-  json.field("makespan_s", run.makespan_s).field("preemptions", run.preemptions);
+  const auto result = [&](std::string_view name, double v) {
+    json.key(name).number(has_results(run) ? v : std::numeric_limits<double>::quiet_NaN());
+  };
+  result("avg_jct_s", run.avg_jct_s);
+  result("median_jct_s", run.median_jct_s);
+  result("p99_jct_s", run.p99_jct_s);
+  result("avg_queue_s", run.avg_queue_s);
+  result("median_queue_s", run.median_queue_s);
+  result("p99_queue_s", run.p99_queue_s);
+  result("max_queue_s", run.max_queue_s);
+  result("makespan_s", run.makespan_s);
+  json.field("preemptions", run.preemptions);
   json.field("co_located", run.shared).field("migrations", run.migrations);
-  json.field("gpu_utilization", run.gpu_utilization).field("events", run.events).field("wall_s", run.wall_s);
+  result("gpu_utilization", run.gpu_utilization);
+  json.field("events", run.events).field("wall_s", run.wall_s);
   json.field("peak_rss_bytes", run.peak_rss_bytes).field("fingerprint", hex64(run.fingerprint));
   if (run.partial) json.field("partial", true);
   if (!run.rejections.empty()) {
@@ -43,32 +62,30 @@ void write_run(JsonWriter& json, const RunResult& run) {
 
 Table to_table(const ReplaySummary& summary) {
   using Best = Table::Best;
-  Table table({{"policy", false, Best::kNone},
-               {"avg JCT s", true, Best::kLowest},
-               {"median JCT s", true, Best::kLowest},
-               {"p99 JCT s", true, Best::kLowest},
-               {"avg queue s", true, Best::kLowest},
-               {"p99 queue s", true, Best::kLowest},
-               {"max queue s", true, Best::kLowest},
-               {"makespan s", true, Best::kLowest},
-               {"GPU use %", true, Best::kHighest},
-               {"preempted", true, Best::kNone},
-               {"rejected", true, Best::kNone},
-               {"wall s", true, Best::kNone}});
+  const bool stopped =
+      std::any_of(summary.runs.begin(), summary.runs.end(), [](const RunResult& run) { return run.stopped > 0; });
+  std::vector<Table::Column> columns = {
+      {"policy", false, Best::kNone},       {"avg JCT s", true, Best::kLowest},   {"median JCT s", true, Best::kLowest},
+      {"p99 JCT s", true, Best::kLowest},   {"avg queue s", true, Best::kLowest}, {"p99 queue s", true, Best::kLowest},
+      {"max queue s", true, Best::kLowest}, {"makespan s", true, Best::kLowest},  {"GPU use %", true, Best::kHighest},
+      {"preempted", true, Best::kNone},     {"rejected", true, Best::kNone},      {"wall s", true, Best::kNone}};
+  if (stopped) columns.insert(columns.end() - 2, {"stopped", true, Best::kNone});
+  Table table(std::move(columns));
   for (const RunResult& run : summary.runs) {
-    const double use = 100 * run.gpu_utilization;
-    table.add_row({{run.policy},
-                   seconds(run.avg_jct_s),
-                   seconds(run.median_jct_s),
-                   seconds(run.p99_jct_s),
-                   seconds(run.avg_queue_s),
-                   seconds(run.p99_queue_s),
-                   seconds(run.max_queue_s),
-                   seconds(run.makespan_s),
-                   {format_double(use, 1), use},
-                   whole(run.preemptions),
-                   whole(run.rejected),
-                   {format_double(run.wall_s, 3), run.wall_s}});
+    std::vector<Table::Cell> cells = {{run.policy + (run.partial ? " (partial)" : "")},
+                                      seconds(run, run.avg_jct_s),
+                                      seconds(run, run.median_jct_s),
+                                      seconds(run, run.p99_jct_s),
+                                      seconds(run, run.avg_queue_s),
+                                      seconds(run, run.p99_queue_s),
+                                      seconds(run, run.max_queue_s),
+                                      seconds(run, run.makespan_s),
+                                      seconds(run, 100 * run.gpu_utilization, 1),
+                                      whole(run.preemptions),
+                                      whole(run.rejected),
+                                      {format_double(run.wall_s, 3), run.wall_s}};
+    if (stopped) cells.insert(cells.end() - 2, whole(run.stopped));
+    table.add_row(std::move(cells));
   }
   return table;
 }
@@ -97,6 +114,11 @@ std::string to_json(const ReplaySummary& summary) {
     partial = partial || run.partial;
   }
   json.end_array();
+  if (!summary.notes.empty()) {
+    json.key("notes").begin_array();
+    for (const std::string& note : summary.notes) json.string(note);
+    json.end_array();
+  }
   if (partial) json.field("partial", true);
   json.end_object();
   return json.text() + "\n";
@@ -105,13 +127,17 @@ std::string to_json(const ReplaySummary& summary) {
 std::string to_csv(const ReplaySummary& summary) {
   std::string out =
       "policy,submitted,finished,stopped,rejected,unfinished,avg_jct_s,median_jct_s,p99_jct_s,avg_queue_s,p99_queue_s,"
-      "max_queue_s,makespan_s,preemptions,gpu_utilization,events,wall_s,fingerprint\n";
+      "max_queue_s,makespan_s,preemptions,gpu_utilization,events,wall_s,fingerprint,partial\n";
   for (const RunResult& r : summary.runs) {
     append_csv(out, r.policy);
-    out += fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", r.submitted, r.finished, r.stopped,
-                       r.rejected, r.unfinished, r.avg_jct_s, r.median_jct_s, r.p99_jct_s, r.avg_queue_s, r.p99_queue_s,
-                       r.max_queue_s, r.makespan_s, r.preemptions, r.gpu_utilization, r.events, r.wall_s,
-                       hex64(r.fingerprint));
+    out += fmt::format(",{},{},{},{},{}", r.submitted, r.finished, r.stopped, r.rejected, r.unfinished);
+    const auto result = [&](double v) { out += has_results(r) ? fmt::format(",{}", v) : ","; };
+    for (const double v :
+         {r.avg_jct_s, r.median_jct_s, r.p99_jct_s, r.avg_queue_s, r.p99_queue_s, r.max_queue_s, r.makespan_s})
+      result(v);
+    out += fmt::format(",{}", r.preemptions);
+    result(r.gpu_utilization);
+    out += fmt::format(",{},{},{},{}\n", r.events, r.wall_s, hex64(r.fingerprint), r.partial);
   }
   return out;
 }

@@ -17,8 +17,11 @@ struct ReplaySummary {
   std::uint64_t gpus = 0;
   std::string placement;
   std::vector<RunResult> runs;
+  std::vector<std::string> notes;  // what the results have to be read with, see twin/replay_notes.h
 };
 
+// Results of a run in which no job has ended are "-" here, null in JSON and empty in CSV; a run that was interrupted is
+// marked as partial, and never as the best.
 [[nodiscard]] Table to_table(const ReplaySummary& summary);
 [[nodiscard]] std::string to_json(const ReplaySummary& summary);
 // One header line, one line a run.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds for every option of every command, said once for the whole tree of commands:
+//   - a number is written in decimal digits and fits: no NaN or infinity (a range check lets NaN through), no "-1" or
+//     2^64 that wraps around, no empty text that becomes 0, no "010" that becomes 8;
+//   - an option that may be given again takes one value each time, and never the words behind it;
+//   - the help of a command lists the options that all of them take.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cli/command.h"
+
+namespace comity::cli {
+
+// Call once all commands are there.
+void check_options(CLI::App& root);
+
+// "json" in any case; nothing where there is no such format.
+[[nodiscard]] std::optional<Output> parse_output(std::string_view text);
+// Why `text` is no format, for a message; empty where it is one.
+[[nodiscard]] std::string refuse_output(const std::string& text);
+// The format that a line asks for which could not be parsed.
+[[nodiscard]] Output wanted_output(int argc, const char* const* argv);
+
+}  // namespace comity::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/standard_output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+namespace comity::cli {
+
+void open_standard_streams() {
+  // open() takes the lowest free number. Reading from 0 and writing to 1 fail with EBADF; what goes to 2 is dropped.
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+      (void)::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
+  }
+}
+
+Status finish_standard_output(int code) {
+  if (code == 0) {
+    errno = 0;
+    const bool failed = std::fflush(stdout) != 0;
+    if (!failed && std::ferror(stdout) == 0) return {};
+    code = failed && errno != 0 ? errno : EIO;
+  }
+  Error error;
+  error.code = Code::kInput;
+  if (code == EPIPE) return fail(std::move(error));
+  error.message = "cannot be written";
+  error.file = "standard output";
+  error.cause = std::generic_category().message(code);
+  if (code == ENOSPC) error.hint = "make room on the disk";
+  return fail(std::move(error));
+}
+
+}  // namespace comity::cli

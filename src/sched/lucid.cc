@@ -17,8 +17,8 @@
 // partners that came since the last pass). The queue is never scanned.
 #include <cmath>
 #include <deque>
+#include <map>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -97,7 +97,8 @@ class Lucid : public Policy {
     Time until = 0;
     LucidPools::Held held;
   };
-  using NewJobs = std::set<std::tuple<std::uint32_t, Time, std::uint32_t>>;  // GPUs, eligible, id
+  // GPUs, eligible, id. Of the job: its shape, since it may have ended (compat) when its turn comes.
+  using NewJobs = std::map<std::tuple<std::uint32_t, Time, std::uint32_t>, ShapeId>;
 
   // The first pass: what runs already was not started by this policy; nobody joins it.
   void adopt(const State& state) {
@@ -137,6 +138,7 @@ class Lucid : public Policy {
   // A job is left alone on its GPUs. The state has set its speed to 1.
   void stay(Pass& pass, std::uint32_t job, Run& run, bool first_has_left) {
     if (set_.compat) {
+      if (pass.state().remaining_estimate(JobId(job), pass.now()) == 0) return;  // it ends at this tick, too
       const double speed = first_has_left ? run.speed : 1;
       pass.set_speed(job, speed_for(pass, job, run, speed));
       if (first_has_left) return;
@@ -164,7 +166,7 @@ class Lucid : public Policy {
       const Job& job = state.job(id);
       const ShapeClass& s = state.shape(job.shape);
       const bool measure = to_measure(job, s) && !is_measured(id.value);
-      if (measure) new_jobs_[s.where.group].insert({s.gpus, job.eligible, id.value});
+      if (measure) new_jobs_[s.where.group][{s.gpus, job.eligible, id.value}] = job.shape;
       if (!measure || (set_.compat && !ends_measured(job))) enter_main(pass, id);
     }
   }
@@ -194,49 +196,47 @@ class Lucid : public Policy {
   void measure(Pass& pass, std::uint32_t group) {
     NewJobs& waiting = new_jobs_[group];
     while (!waiting.empty()) {
-      const std::uint32_t job = std::get<2>(*waiting.begin());
-      const bool gone = pass.state().ended(JobId(job)) || is_measured(job);
-      if (gone ? !set_.compat || is_measured(job) : !set_.compat && !pass.state().in_line(JobId(job))) {
-        waiting.erase(waiting.begin());
-        continue;
-      }
-      if (!measure_first(pass, job)) return;
+      const std::uint32_t job = std::get<2>(waiting.begin()->first);
+      if (!is_measured(job) && !measure_first(pass, job, waiting.begin()->second)) return;
       waiting.erase(waiting.begin());
     }
   }
-  // False: it has to wait.
-  bool measure_first(Pass& pass, std::uint32_t job) {
-    if (pass.state().ended(JobId(job))) {  // compat: it was measured after its end
+  // Measures a job, or does without; false: it has to wait.
+  bool measure_first(Pass& pass, std::uint32_t job, ShapeId shape) {
+    const State& state = pass.state();
+    const bool ended = state.ended(JobId(job));
+    const bool waits = !ended && state.in_line(JobId(job));
+    const bool ghost = set_.compat && (ended || !ends_measured(state.job(JobId(job))));
+    if (!waits && !ghost) return true;  // it is taken in again when it is back
+    const ShapeClass& s = state.shape(shape);
+    const bool barred = waits && state.shape(state.job(JobId(job)).shape).pool != 0;
+    if (barred || !pools_->could_fit(s, View::kMeasure)) {  // nodes went down, or were reserved, meanwhile
       mark_measured(job);
+      if (!ghost) enter_main(pass, JobId(job));
       return true;
     }
-    const Job& j = pass.job(job);
-    const ShapeClass& s = pass.state().shape(j.shape);
-    if (s.pool != 0 || !pools_->could_fit(s, View::kMeasure)) {  // nodes went down, or were reserved, meanwhile
+    if (!pools_->place(state, s, View::kMeasure, scratch_)) return false;
+    if (ghost) {
       mark_measured(job);
-      if (pass.state().in_line(JobId(job))) enter_main(pass, JobId(job));
-      return true;
-    }
-    Allocation where;
-    if (!pools_->place(pass.state(), s, View::kMeasure, where)) return false;
-    if (set_.compat && !ends_measured(j)) {
-      mark_measured(job);
-      ghosts_.push_back({pass.now() + set_.profile_time, pools_->take(where, View::kMeasure, true)});
+      ghosts_.push_back({pass.now() + set_.profile_time, pools_->take(scratch_, View::kMeasure, true)});
       pass.wake_at(ghosts_.back().until);
-      return true;
+    } else if (pass.start_at(job, scratch_)) {
+      start_measuring(pass, job);
     }
-    if (!pass.start_at(job, where)) return true;  // it comes again when its limits let it
+    return true;
+  }
+  void start_measuring(Pass& pass, std::uint32_t job) {
     Run& run = runs_[job] = Run{};
-    run.held = pools_->take(where, View::kMeasure, false);
+    run.held = pools_->take(scratch_, View::kMeasure, false);
     run.measured = true;
     run.since = pass.now();
     if (set_.compat) {  // it leaves when its work is done
+      const Job& j = pass.job(job);
       pass.set_speed(job, exact_speed(j.estimate - j.executed, std::max<Time>(1, work(j))));
     } else {
       measuring_.emplace_back(pass.now() + set_.profile_time, job);
       pass.wake_at(measuring_.back().first);
     }
-    return true;
   }
 
   void start_main(Pass& pass, std::uint32_t group) {
@@ -302,7 +302,7 @@ class Lucid : public Policy {
     return pass.state().eligible(JobId(front.entry.job)) && co_locate(pass, front, kind, own, *p);
   }
   // Whether jobs of a shape may use the nodes that a running job has: up, and not reserved for others.
-  [[nodiscard]] bool may_use(const State& state, ShapeId shape, std::uint32_t job) {
+  [[nodiscard]] bool may_use(const State& state, ShapeId shape, std::uint32_t job) const {
     const Pool& pool = state.pool_of(state.shape(shape));
     const auto& parts = runs_.at(job).held.where.parts;
     return std::all_of(parts.begin(), parts.end(), [&](const cluster::Part& part) { return pool.is_up(part.node); });
@@ -360,10 +360,13 @@ class Lucid : public Policy {
     const double ticks = std::ceil(std::max(0.0, run.left) / (speed * static_cast<double>(kTick)) - 1e-9);
     return exact_speed(rest, (static_cast<Time>(std::max(0.0, ticks)) + 1) * kTick);
   }
-  // The speed at which `work` takes `time` to the nanosecond.
+  // The speed at which `work` takes `time` to the nanosecond, and is seen to be done then.
   static double exact_speed(Time work, Time time) {
     double speed = static_cast<double>(work) / static_cast<double>(time);
-    while (cluster::time_at_speed(work, speed) > time) speed = std::nextafter(speed, 1e18);
+    const auto late = [&] {
+      return cluster::time_at_speed(work, speed) > time || static_cast<Time>(static_cast<double>(time) * speed) < work;
+    };
+    while (late()) speed = std::nextafter(speed, 1e18);
     return speed;
   }
 

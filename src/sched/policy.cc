@@ -150,6 +150,7 @@ const std::vector<PolicyInfo>& registry() {
     add_priority(list);
     add_hived(list);
     add_lucid(list);
+    add_gandiva(list);
     return list;
   }();
   return all;

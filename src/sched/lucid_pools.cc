@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/lucid_pools.h"
 
+#include <algorithm>
+
 namespace comity::sched {
 
 LucidPools::LucidPools(const State& state, std::uint32_t nodes_a_group)
@@ -57,8 +59,13 @@ bool LucidPools::fits(const State& state, const ShapeClass& shape) const {
 bool LucidPools::place(const State& state, const ShapeClass& shape, View view, Allocation& out) const {
   const Pool& pool = view == View::kMeasure ? measure_ : main_for(state, shape);
   if (!pool.place(shape.shape, shape.where, out)) return false;
-  return state.pool().rule() != cluster::Placement::kCount ||
-         state.pool_of(shape).class_free(out.node_class) >= static_cast<std::int64_t>(out.gpus);
+  // The state may have less by count, a view less where a ghost runs.
+  if (state.pool().rule() == cluster::Placement::kCount)
+    return state.pool_of(shape).class_free(out.node_class) >= static_cast<std::int64_t>(out.gpus);
+  return view == View::kMeasure || &pool == &main_ ||
+         std::all_of(out.parts.begin(), out.parts.end(), [&](const cluster::Part& part) {
+           return (measure_.free_mask(part.node) & part.gpus) == part.gpus;
+         });
 }
 
 LucidPools::Held LucidPools::take(const Allocation& where, View view, bool ghost) {

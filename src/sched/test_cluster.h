@@ -23,8 +23,8 @@ class TestCluster {
  public:
   TestCluster(const cluster::ClusterSpec& spec, const std::string& policy,
               const std::map<std::string, std::string>& sets = {},
-              cluster::Placement placement = cluster::Placement::kBestFit) {
-    const PolicyInfo* info = *find_policy(policy);
+              cluster::Placement placement = cluster::Placement::kBestFit, const std::string& compat = "") {
+    const PolicyInfo* info = *find_policy(policy, compat);
     Params params(info->params);
     for (const auto& [name, value] : sets) EXPECT_TRUE(params.set(name, value).has_value()) << name;
     const Status checked = info->check == nullptr ? Status{} : info->check(params, spec);
@@ -33,6 +33,13 @@ class TestCluster {
     state_ = std::make_unique<cluster::State>(spec, placement, names_, policy_->rank());
   }
 
+  // From now on jobs may share GPUs and be moved; each has one of these profiles, in turn.
+  void allow_sharing(std::vector<profile::Attributes> profiles) {
+    profiles_ = std::move(profiles);
+    state_->set_attributes(&profiles_);
+    world_.co_locate = true;
+    world_.migrate = true;
+  }
   std::uint32_t submit(profile::Shape shape, const std::string& tenant = "", Time estimate = kHour,
                        const std::string& user = "u") {
     profile::JobRequest& r = *requests_.emplace_back(std::make_unique<profile::JobRequest>());
@@ -40,6 +47,7 @@ class TestCluster {
     if (!user.empty()) r.user = names_.intern(user);
     if (!tenant.empty()) r.tenant = names_.intern(tenant);
     r.estimate = estimate;
+    if (!profiles_.empty()) r.attributes = static_cast<std::uint32_t>((requests_.size() - 1) % profiles_.size());
     cluster::Event e;
     e.kind = cluster::EventKind::kSubmit;
     e.at = now_;
@@ -104,6 +112,15 @@ class TestCluster {
     std::vector<std::uint64_t> held(state_->pool().nodes(), 0);
     std::uint64_t used = 0;
     for (const cluster::Running& r : state_->running()) {
+      if (r.partner.valid()) {
+        const cluster::Running& other = state_->running()[job(r.partner.value).slot];
+        EXPECT_EQ(other.partner, r.job);
+        EXPECT_TRUE(std::equal(r.allocation.parts.begin(), r.allocation.parts.end(), other.allocation.parts.begin(),
+                               other.allocation.parts.end(), [](const cluster::Part& a, const cluster::Part& b) {
+                                 return a.node == b.node && a.gpus == b.gpus;
+                               }));
+        if (r.partner.value < r.job.value) continue;  // counted with the other
+      }
       std::uint64_t own = 0;
       for (const cluster::Part& part : r.allocation.parts) {
         EXPECT_EQ(held[part.node.index()] & part.gpus, 0U) << "a GPU twice";
@@ -124,6 +141,7 @@ class TestCluster {
   profile::NameTable names_;
   std::unique_ptr<Policy> policy_;
   std::vector<std::unique_ptr<profile::JobRequest>> requests_;
+  std::vector<profile::Attributes> profiles_;
   std::unique_ptr<cluster::State> state_;
   World world_;
   std::vector<Decision> decisions_;

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "trace/row_copy.h"
 #include "trace/synth.h"
 
 namespace comity::trace {
@@ -108,6 +109,7 @@ Result<Trace> synth_bootstrap(const Trace& source, const BootstrapOptions& o) {
   trace.path = source.path + " (resampled)";
   trace.format = "synth_bootstrap";
   trace.declared_gpus = source.declared_gpus;
+  RowCopier copier(source, trace, [](Field, const std::string& name) { return name; });
   Rng rng(o.seed);
   const double count = o.weeks * static_cast<double>(7 * kDay / blocks.length);
   if (Status status = check_size(expected_jobs(blocks, count, o.load_factor)); !status)
@@ -121,7 +123,7 @@ Result<Trace> synth_bootstrap(const Trace& source, const BootstrapOptions& o) {
       const Time shift = (static_cast<Time>(place) - static_cast<Time>(blocks.first + b)) * blocks.length;
       for (std::size_t i = blocks.begin[b]; i < blocks.begin[b + 1]; ++i) {
         if (layer + 1 == layers && keep < 1 && rng.uniform() >= keep) continue;
-        Row row = copy_row(source, source.rows[blocks.order[i]], trace);
+        Row row = copier.copy(source.rows[blocks.order[i]]);
         row.submit += shift;
         trace.rows.push_back(row);
       }

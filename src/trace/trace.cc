@@ -18,31 +18,6 @@ double Trace::gpu_hours() const {
   return static_cast<double>(sum) / static_cast<double>(kHour);
 }
 
-Row copy_row(const Trace& from, const Row& row, Trace& to) {
-  const auto name = [&](std::uint32_t index) {
-    return index == profile::kNoName ? index : to.names.intern(from.names[index]);
-  };
-  Row copy = row;
-  copy.request.user = name(row.request.user);
-  copy.request.tenant = name(row.request.tenant);
-  copy.request.group = name(row.request.group);
-  copy.request.gpu_type = name(row.request.gpu_type);
-  if (row.request.attributes == profile::kNoAttributes) return copy;
-  profile::Attributes attributes = from.attributes[row.request.attributes];
-  for (const auto member : profile::kAttributeNames) attributes.*member = name(attributes.*member);
-  const auto begin = [](const auto& all, profile::List list) { return all.begin() + list.first; };
-  const profile::List deadlines = attributes.deadlines;
-  attributes.deadlines.first = static_cast<std::uint32_t>(to.deadlines.size());
-  to.deadlines.insert(to.deadlines.end(), begin(from.deadlines, deadlines),
-                      begin(from.deadlines, deadlines) + deadlines.count);
-  const profile::List models = attributes.gpu_models;
-  attributes.gpu_models.first = static_cast<std::uint32_t>(to.gpu_models.size());
-  for (std::uint32_t i = 0; i < models.count; ++i) to.gpu_models.push_back(name(from.gpu_models[models.first + i]));
-  copy.request.attributes = static_cast<std::uint32_t>(to.attributes.size());
-  to.attributes.push_back(attributes);
-  return copy;
-}
-
 std::vector<OtherRows> duration_bases(const Trace& trace) {
   std::vector<std::uint64_t> jobs(trace.names.size());
   for (const Row& row : trace.rows) {

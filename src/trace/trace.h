@@ -51,9 +51,6 @@ struct Trace {
   [[nodiscard]] double gpu_hours() const;
 };
 
-// A copy of a row of `from`, its names, attributes and lists entered into `to`; not yet in to.rows. O(length of them).
-[[nodiscard]] Row copy_row(const Trace& from, const Row& row, Trace& to);
-
 // Jobs whose run time the file doesn't have: derived by the format's rule, or not known at all. By basis, most first.
 [[nodiscard]] std::vector<OtherRows> duration_bases(const Trace& trace);
 // kInput where the run time of some job isn't known: such a trace can be looked at and placed, not replayed.

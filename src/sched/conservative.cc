@@ -11,6 +11,7 @@
 
 #include "sched/by_end.h"
 #include "sched/free_profile.h"
+#include "sched/param.h"
 #include "sched/policies.h"
 #include "sched/walk.h"
 
@@ -185,14 +186,8 @@ class Conservative : public Policy {
 }  // namespace
 
 void add_conservative(std::vector<PolicyInfo>& list) {
-  Param depth;
-  depth.name = "conservative.depth";
-  depth.type = Param::Type::kInt;
-  depth.unit = "jobs";
-  depth.fallback = "100";
-  depth.low = 1;
-  depth.high = 1e6;
-  depth.doc = "reservations in a plan that is made anew (nodes or inexact estimates); the others wait";
+  Param depth = make_param("conservative.depth", Param::Type::kInt, "jobs", "100", 1, 1e6,
+                           "reservations in a plan that is made anew (nodes or inexact estimates); the others wait");
   list.push_back({"conservative",
                   "Conservative backfilling: every waiting job holds a reservation.",
                   "Mu'alem and Feitelson 2001; rule F8",

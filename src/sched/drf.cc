@@ -12,6 +12,7 @@
 
 #include "sched/owned_queues.h"
 #include "sched/owners.h"
+#include "sched/param.h"
 #include "sched/policies.h"
 
 namespace comity::sched {

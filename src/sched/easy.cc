@@ -27,17 +27,17 @@ class Easy : public Policy {
     if (group >= ends_.size()) ends_.resize(group + 1);
     ends_[group].refresh(state);
     if (state.active(group).empty()) return;
-    walk_.begin(state, group);
-    const QueueEntry* head = walk_.next();
-    while (head != nullptr && pass.fits(walk_.shape()) && start(pass, group, head->job)) head = walk_.next();
+    ShapeId shape = 0;
+    const QueueEntry* head = first_in_line(state, group, shape);
+    while (head != nullptr && start(pass, group, head->job)) head = first_in_line(state, group, shape);
     if (head == nullptr) return;
     const std::uint32_t head_job = head->job;
     shapes_.clear();
-    walk_.for_each([&](ShapeId id) {
+    for (const ShapeId id : state.active(group)) {
       if (pass.fits(id)) shapes_.push_back(id);
-    });
+    }
     if (shapes_.empty()) return;  // nobody could start: no reservation is needed
-    if (!still_holds(pass, group, head_job)) reserve(pass, group, state.shape(pass.job(head_job).shape));
+    if (!still_holds(pass, group, head_job)) reserve(pass, group, state.shape(shape));
     held_ = {group, head_job, state.changes()};
     backfill(pass, group, head_job);
   }
@@ -133,7 +133,6 @@ class Easy : public Policy {
   };
 
   bool by_count_;
-  Walk walk_;
   std::vector<ByEnd> ends_;   // by group
   std::optional<Pool> pool_;  // buddy placement only
   cluster::FreeCounts counts_;

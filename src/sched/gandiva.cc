@@ -19,6 +19,7 @@
 
 #include "sched/owned_queues.h"
 #include "sched/packing.h"
+#include "sched/param.h"
 #include "sched/partners.h"
 #include "sched/policies.h"
 #include "sched/room.h"
@@ -338,27 +339,17 @@ class Gandiva : public Policy {
 };
 
 std::vector<Param> params() {
-  const auto make = [](const char* name, Param::Type type, const char* unit, const char* fallback, double low,
-                       double high, const char* doc) {
-    Param p;
-    p.name = name;
-    p.type = type;
-    p.unit = unit;
-    p.fallback = fallback;
-    p.low = low;
-    p.high = high;
-    p.doc = doc;
-    return p;
-  };
   using enum Param::Type;
   return {
-      make("gandiva.slice", kTime, "s", "60", 1, 1e6, "jobs take turns on the GPUs at its multiples"),
-      make("gandiva.suspend_cost", kTime, "s", "1", 0, 1e6,
-           "time added to a job's remaining work when it is suspended"),
-      make("gandiva.migrate_cost", kTime, "s", "5", 0, 1e6, "time added to a job's remaining work when it is moved"),
-      make("gandiva.nodes", kInt, "nodes", "4", 0, 1000, "most nodes that are emptied for a waiting job; 0: none"),
-      make("gandiva.memory", kReal, "MB", "24576", 1, 1e9, "memory of a GPU, which two jobs must leave some of"),
-      make("gandiva.pack", kBool, "", "true", 0, 0, "false: no two jobs share GPUs"),
+      make_param("gandiva.slice", kTime, "s", "60", 1, 1e6, "jobs take turns on the GPUs at its multiples"),
+      make_param("gandiva.suspend_cost", kTime, "s", "1", 0, 1e6,
+                 "time added to a job's remaining work when it is suspended"),
+      make_param("gandiva.migrate_cost", kTime, "s", "5", 0, 1e6,
+                 "time added to a job's remaining work when it is moved"),
+      make_param("gandiva.nodes", kInt, "nodes", "4", 0, 1000,
+                 "most nodes that are emptied for a waiting job; 0: none"),
+      make_param("gandiva.memory", kReal, "MB", "24576", 1, 1e9, "memory of a GPU, which two jobs must leave some of"),
+      make_param("gandiva.pack", kBool, "", "true", 0, 0, "false: no two jobs share GPUs"),
   };
 }
 

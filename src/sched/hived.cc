@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "sched/owned_queues.h"
 #include "sched/owners.h"
+#include "sched/param.h"
 #include "sched/policies.h"
 #include "sched/virtual_clusters.h"
 

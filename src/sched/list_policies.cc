@@ -3,7 +3,12 @@
 //   fifo  order (eligible time, id); nothing may pass the head
 //   fit   the same order; what does not fit is skipped (Tiresias calls it fjf)
 //   sjf   order (estimate, eligible time, id); the head blocks, or is skipped with sjf.blocking=skip
+//   qssf  order (estimate x GPUs, eligible time, id), quasi-shortest-service first (Helios, SC'21); qssf.blocking as
+//   for
+//         sjf. The estimates are those that the replay is told to give; the paper learns them.
+#include "sched/param.h"
 #include "sched/policies.h"
+#include "sched/service.h"
 #include "sched/walk.h"
 
 namespace comity::sched {
@@ -65,12 +70,9 @@ void add_list_policies(std::vector<PolicyInfo>& list) {
                   [](const Params&) -> std::unique_ptr<Policy> {
                     return std::make_unique<ListPolicy>(true, cluster::rank_by_arrival);
                   }});
-  Param blocking;
-  blocking.name = "sjf.blocking";
-  blocking.type = Param::Type::kChoice;
-  blocking.fallback = "head";
-  blocking.choices = {"head", "skip"};
-  blocking.doc = "head: the shortest job blocks the others until it fits; skip: jobs that do not fit are passed over";
+  Param blocking =
+      make_choice("sjf.blocking", {"head", "skip"},
+                  "head: the shortest job blocks the others until it fits; skip: jobs that do not fit are passed over");
   list.push_back({"sjf",
                   "Shortest job first by estimate.",
                   "classic",
@@ -79,6 +81,21 @@ void add_list_policies(std::vector<PolicyInfo>& list) {
                   {blocking},
                   [](const Params& params) -> std::unique_ptr<Policy> {
                     return std::make_unique<ListPolicy>(params.text("sjf.blocking") == "skip", rank_by_estimate);
+                  }});
+}
+
+void add_qssf(std::vector<PolicyInfo>& list) {
+  Param blocking = make_choice(
+      "qssf.blocking", {"head", "skip"},
+      "head: the job of least service blocks the others until it fits; skip: what does not fit is passed over");
+  list.push_back({"qssf",
+                  "Least estimated GPU time first.",
+                  "Helios, SC'21",
+                  false,
+                  true,
+                  {blocking},
+                  [](const Params& params) -> std::unique_ptr<Policy> {
+                    return std::make_unique<ListPolicy>(params.text("qssf.blocking") == "skip", rank_by_service);
                   }});
 }
 

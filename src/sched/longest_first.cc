@@ -6,6 +6,7 @@
 // Cost of a pass: O(started x shapes).
 #include <optional>
 
+#include "sched/param.h"
 #include "sched/policies.h"
 #include "sched/walk.h"
 
@@ -54,12 +55,9 @@ class LongestFirst : public Policy {
 }  // namespace
 
 void add_longest_first(std::vector<PolicyInfo>& list) {
-  Param walk;
-  walk.name = "longest_first.walk";
-  walk.type = Param::Type::kChoice;
-  walk.fallback = "artifact";
-  walk.choices = {"artifact", "every"};
-  walk.doc = "artifact: after each start the next job in line is passed over until the next event; every: nobody is";
+  Param walk = make_choice(
+      "longest_first.walk", {"artifact", "every"},
+      "artifact: after each start the next job in line is passed over until the next event; every: nobody is");
   list.push_back({"longest_first",
                   "The job that waits longest first, as the simulator of Tiresias walks its list.",
                   "Tiresias: lpjf",

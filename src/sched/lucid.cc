@@ -25,9 +25,10 @@
 #include "sched/lucid_pools.h"
 #include "sched/owned_queues.h"
 #include "sched/packing.h"
+#include "sched/param.h"
 #include "sched/partners.h"
 #include "sched/policies.h"
-#include "sched/qssf.h"
+#include "sched/service.h"
 #include "sched/ticks.h"
 #include "sched/walk.h"
 
@@ -182,10 +183,7 @@ class Lucid : public Policy {
     if (job >= measured_.size()) measured_.resize(job + job / 2 + 64, false);
     measured_[job] = true;
   }
-  [[nodiscard]] std::int64_t rank_of(const Job& job) const {
-    const std::int64_t us = work(job) / kMicrosecond;
-    return us > kMaxTime / std::max<std::int64_t>(job.gpus, 1) ? kMaxTime : us * job.gpus;
-  }
+  [[nodiscard]] std::int64_t rank_of(const Job& job) const { return gpu_service(work(job), job.gpus); }
   void enter_main(Pass& pass, JobId id) {
     const bool packs = set_.share && pass.world().co_locate && pass.job(id.value).gpus <= kWidestShared;
     const Packing::Class pack = packs ? packing_.class_of(pass.state(), pass.world(), id) : Packing::kAlone;
@@ -390,26 +388,16 @@ class Lucid : public Policy {
 };
 
 std::vector<Param> params() {
-  const auto make = [](const char* name, Param::Type type, const char* unit, const char* fallback, double low,
-                       double high, const char* doc) {
-    Param p;
-    p.name = name;
-    p.type = type;
-    p.unit = unit;
-    p.fallback = fallback;
-    p.low = low;
-    p.high = high;
-    p.doc = doc;
-    return p;
-  };
   using enum Param::Type;
   return {
-      make("lucid.profile_nodes", kInt, "nodes", "2", 0, 1000,
-           "nodes of each group set aside for measuring new jobs; 0 or a group of no more nodes: nobody is measured"),
-      make("lucid.profile_factor", kInt, "", "2", 1, 64, "jobs of up to profile_nodes x this many GPUs are measured"),
-      make("lucid.profile_time", kTime, "s", "80", 1, 1e6, "how long a job is measured"),
-      make("lucid.memory", kReal, "MB", "24576", 1, 1e9, "memory of a GPU, which two jobs must leave some of"),
-      make("lucid.share", kBool, "", "true", 0, 0, "false: no two jobs share GPUs"),
+      make_param(
+          "lucid.profile_nodes", kInt, "nodes", "2", 0, 1000,
+          "nodes of each group set aside for measuring new jobs; 0 or a group of no more nodes: nobody is measured"),
+      make_param("lucid.profile_factor", kInt, "", "2", 1, 64,
+                 "jobs of up to profile_nodes x this many GPUs are measured"),
+      make_param("lucid.profile_time", kTime, "s", "80", 1, 1e6, "how long a job is measured"),
+      make_param("lucid.memory", kReal, "MB", "24576", 1, 1e9, "memory of a GPU, which two jobs must leave some of"),
+      make_param("lucid.share", kBool, "", "true", 0, 0, "false: no two jobs share GPUs"),
   };
 }
 

@@ -15,8 +15,8 @@
 // The list of waiting jobs is in order of arrival; who is preempted joins its end. That of running jobs is in order of
 // starting. The placement rule that goes with it is `lucid`.
 #include "sched/policies.h"
-#include "sched/qssf.h"
 #include "sched/quota_policy.h"
+#include "sched/service.h"
 #include "sched/ticks.h"
 
 namespace comity::sched {

@@ -23,6 +23,7 @@
 #include "sched/free_profile.h"
 #include "sched/owned_queues.h"
 #include "sched/owners.h"
+#include "sched/param.h"
 #include "sched/policies.h"
 
 namespace comity::sched {

@@ -9,24 +9,21 @@
 // Cost of a pass: O(running + newcomers x shapes). The running jobs are kept nearly sorted between passes.
 #include <algorithm>
 
+#include "sched/param.h"
 #include "sched/policies.h"
 #include "sched/quota.h"
+#include "sched/service.h"
 
 namespace comity::sched {
 namespace {
 
 enum class Order { kGpus, kRemaining, kService };
 
-// GPU microseconds, so that the product of the longest time and the widest job stays an int64.
-std::int64_t service(Time remaining, std::uint32_t gpus) {
-  const std::int64_t us = remaining / kMicrosecond;
-  return us > kMaxTime / std::max<std::int64_t>(gpus, 1) ? kMaxTime : us * gpus;
-}
 std::int64_t rank_of(Order order, Time remaining, std::uint32_t gpus) {
   switch (order) {
     case Order::kGpus: return gpus;
     case Order::kRemaining: return remaining;
-    case Order::kService: return service(remaining, gpus);
+    case Order::kService: return gpu_service(remaining, gpus);
   }
   return 0;
 }
@@ -95,15 +92,8 @@ class Preemptive : public Policy {
 };
 
 Param cost_param(const std::string& policy) {
-  Param p;
-  p.name = policy + ".preemption_cost";
-  p.type = Param::Type::kTime;
-  p.unit = "s";
-  p.fallback = "0";
-  p.low = 0;
-  p.high = 1e6;
-  p.doc = "time added to a job's remaining work at each preemption";
-  return p;
+  return make_param(policy + ".preemption_cost", Param::Type::kTime, "s", "0", 0, 1e6,
+                    "time added to a job's remaining work at each preemption");
 }
 
 template <Order order>

@@ -14,6 +14,7 @@
 #include "sched/class_map.h"
 #include "sched/owned_queues.h"
 #include "sched/owners.h"
+#include "sched/param.h"
 #include "sched/policies.h"
 #include "sched/room.h"
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sched/param.h"
 #include "sched/policies.h"
 #include "sched/walk.h"
 
@@ -183,36 +184,21 @@ class Sing : public Policy {
   std::vector<Time> warned_at_;  // by group; kNever = nobody is warned
 };
 
-Param param(std::string name, Param::Type type, std::string unit, std::string fallback, double low, double high,
-            std::string doc) {
-  Param p;
-  p.name = std::move(name);
-  p.type = type;
-  p.unit = std::move(unit);
-  p.fallback = std::move(fallback);
-  p.low = low;
-  p.high = high;
-  p.doc = std::move(doc);
-  return p;
-}
-
 std::vector<Param> params() {
   using enum Param::Type;
-  std::vector<Param> list = {
-      param("sing.factor", kReal, "", "1", 0, 1e18,
-            "GPUs that may overtake one head, as a multiple of its own: 0 = strict FIFO, inf = no bound"),
-      param("sing.backfill_limit_s", kTime, "s", "0", 0, 1e9,
-            "only jobs that say they end within this may pass; 0 = off"),
-      param("sing.peak", kBool, "", "false", 0, 0,
-            "stop runs over the limit while others wait (the paper's 24 h rule)"),
-      param("sing.peak_stop", kChoice, "", "needed", 0, 0, "stop only what the waiting jobs need, or all (the paper)"),
-      param("sing.peak_wait", kTime, "s", "3600", 0, 1e9,
-            "it is peak while an eligible job has waited longer than this"),
-      param("sing.run_limit", kTime, "s", "86400", 1, 1e9, "longest run during peak"),
-      param("sing.grace", kTime, "s", "600", 1, 1e9, "from the warning to the stop"),
+  return {
+      make_param("sing.factor", kReal, "", "1", 0, 1e18,
+                 "GPUs that may overtake one head, as a multiple of its own: 0 = strict FIFO, inf = no bound"),
+      make_param("sing.backfill_limit_s", kTime, "s", "0", 0, 1e9,
+                 "only jobs that say they end within this may pass; 0 = off"),
+      make_param("sing.peak", kBool, "", "false", 0, 0,
+                 "stop runs over the limit while others wait (the paper's 24 h rule)"),
+      make_choice("sing.peak_stop", {"needed", "all"}, "stop only what the waiting jobs need, or all (the paper)"),
+      make_param("sing.peak_wait", kTime, "s", "3600", 0, 1e9,
+                 "it is peak while an eligible job has waited longer than this"),
+      make_param("sing.run_limit", kTime, "s", "86400", 1, 1e9, "longest run during peak"),
+      make_param("sing.grace", kTime, "s", "600", 1, 1e9, "from the warning to the stop"),
   };
-  list[3].choices = {"needed", "all"};
-  return list;
 }
 
 }  // namespace

@@ -26,6 +26,7 @@
 #include "sched/auction.h"
 #include "sched/owned_queues.h"
 #include "sched/owners.h"
+#include "sched/param.h"
 #include "sched/policies.h"
 #include "sched/room.h"
 #include "sched/walk.h"

@@ -14,6 +14,7 @@
 // Cost of a pass: O(running + newcomers x shapes).
 #include "sched/tiresias.h"
 
+#include "sched/param.h"
 #include "sched/policies.h"
 #include "sched/quota_policy.h"
 
@@ -126,41 +127,25 @@ class Dlas : public QuotaPolicy {
   std::vector<std::uint32_t> demoted_;  // indices of running jobs
 };
 
-Param param(const std::string& name, Param::Type type, std::string unit, std::string fallback, double low, double high,
-            std::string doc) {
-  Param p;
-  p.name = "tiresias." + name;
-  p.type = type;
-  p.unit = std::move(unit);
-  p.fallback = std::move(fallback);
-  p.low = low;
-  p.high = high;
-  p.doc = std::move(doc);
-  return p;
-}
-Param choice(const std::string& name, std::vector<std::string> choices, std::string doc) {
-  Param p = param(name, Param::Type::kChoice, "", choices.front(), 0, 0, std::move(doc));
-  p.choices = std::move(choices);
-  return p;
-}
-
 std::vector<Param> params() {
   using enum Param::Type;
   return {
-      choice("variant", {"dlas_gpu", "dlas", "gittins"},
-             "dlas_gpu: least attained GPU time; dlas: least attained time; gittins: highest Gittins index"),
-      param("queues", kInt, "", "3", 1, 1000, "queues of dlas and dlas_gpu; the last has no limit"),
-      param("limits", kList, "s", "3250,7200,18000", 0, 1e9,
-            "limits of the queues, GPU s for dlas_gpu; what is beyond the number of queues is not used"),
-      choice("order", {"running_first", "fifo"},
-             "running_first: in a queue running jobs stand in front of waiting ones"),
-      choice("jump", {"artifact", "exact"}, "when a running job is said to reach its limit (dlas_gpu)"),
-      choice("gittins_order", {"high_first", "artifact"},
-             "artifact: the authors' simulator, which ranks the wrong way and takes seconds for GPU s of waiting jobs"),
-      param("samples", kFile, "GPU s", "", 0, 1e12,
-            "file of GPU times, one a line, to take the Gittins index from; none: the jobs that ended so far"),
-      param("quantum", kTime, "GPU s", "3250", 1, 1e9, "service quantum of the Gittins index"),
-      param("preemption_cost", kTime, "s", "0", 0, 1e6, "time added to a job's remaining work at each preemption"),
+      make_choice("tiresias.variant", {"dlas_gpu", "dlas", "gittins"},
+                  "dlas_gpu: least attained GPU time; dlas: least attained time; gittins: highest Gittins index"),
+      make_param("tiresias.queues", kInt, "", "3", 1, 1000, "queues of dlas and dlas_gpu; the last has no limit"),
+      make_param("tiresias.limits", kList, "s", "3250,7200,18000", 0, 1e9,
+                 "limits of the queues, GPU s for dlas_gpu; what is beyond the number of queues is not used"),
+      make_choice("tiresias.order", {"running_first", "fifo"},
+                  "running_first: in a queue running jobs stand in front of waiting ones"),
+      make_choice("tiresias.jump", {"artifact", "exact"}, "when a running job is said to reach its limit (dlas_gpu)"),
+      make_choice(
+          "tiresias.gittins_order", {"high_first", "artifact"},
+          "artifact: the authors' simulator, which ranks the wrong way and takes seconds for GPU s of waiting jobs"),
+      make_param("tiresias.samples", kFile, "GPU s", "", 0, 1e12,
+                 "file of GPU times, one a line, to take the Gittins index from; none: the jobs that ended so far"),
+      make_param("tiresias.quantum", kTime, "GPU s", "3250", 1, 1e9, "service quantum of the Gittins index"),
+      make_param("tiresias.preemption_cost", kTime, "s", "0", 0, 1e6,
+                 "time added to a job's remaining work at each preemption"),
   };
 }
 

@@ -96,11 +96,6 @@ class Walk {
     std::pop_heap(heap_.begin(), heap_.end(), after);
     heap_.pop_back();
   }
-  // Calls `each` with the shapes that are left, in no order.
-  template <class Each>
-  void for_each(Each each) const {
-    for (const Item& i : heap_) each(i.shape);
-  }
 
  private:
   struct Item {

@@ -87,8 +87,6 @@ class Pass {
   bool migrate(std::uint32_t job, const Allocation& where, Time overhead);
   // Asks for a pass at `at` (> now) even if nothing happens until then.
   void wake_at(Time at);
-  // A new shape for a running job. False where the world of this pass can't do it, as is so for all so far.
-  [[nodiscard]] bool can_resize() const { return world_.resize; }
 
  private:
   void apply(cluster::Event event, const Decision& decision);

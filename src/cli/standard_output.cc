@@ -23,14 +23,14 @@ Status finish_standard_output(int code) {
     errno = 0;
     const bool failed = std::fflush(stdout) != 0;
     if (!failed && std::ferror(stdout) == 0) return {};
-    code = failed && errno != 0 ? errno : EIO;
+    code = failed ? errno : 0;  // 0: an earlier write failed and its cause is gone
   }
   Error error;
   error.code = Code::kInput;
   if (code == EPIPE) return fail(std::move(error));
   error.message = "cannot be written";
   error.file = "standard output";
-  error.cause = std::generic_category().message(code);
+  if (code != 0) error.cause = std::generic_category().message(code);
   if (code == ENOSPC) error.hint = "make room on the disk";
   return fail(std::move(error));
 }

@@ -266,19 +266,23 @@ class Replay {
     schedule(JobId(job));
   }
 
+  // Null when the job doesn't run: a later decision of the same pass may have ended or suspended it.
+  [[nodiscard]] const cluster::Running* running(JobId id) const {
+    if (state_.ended(id) || state_.job(id).status != JobStatus::kRunning) return nullptr;
+    return &state_.running()[state_.job(id).slot];
+  }
+
   // When the job will end at its present speed; an end that was expected before no longer counts.
   void schedule(JobId id) {
-    if (state_.ended(id)) return;
-    const cluster::Job& job = state_.job(id);
-    if (job.status != JobStatus::kRunning) return;
-    const cluster::Running& run = state_.running()[job.slot];
-    const Time work = std::max<Time>(0, left(id.value) - run.progress(now_));
-    const Time wall = cluster::time_at_speed(std::min(work, kLongest), run.speed);
+    const cluster::Running* run = running(id);
+    if (run == nullptr) return;
+    const Time work = std::max<Time>(0, left(id.value) - run->progress(now_));
+    const Time wall = cluster::time_at_speed(std::min(work, kLongest), run->speed);
     if (wall > kLongest - now_) {
       if (!endless_) endless_ = id.value;
       return;
     }
-    events_.push(now_ + wall, {id.value, job.stretches});
+    events_.push(now_ + wall, {id.value, state_.job(id).stretches});
   }
 
   // Instants stay below this (146 years), so that sums of two don't overflow.
@@ -302,8 +306,10 @@ class Replay {
 
   void open_stretches(std::uint32_t job) {
     if (detail_->jobs[job].first_start < 0) detail_->jobs[job].first_start = now_;
+    const cluster::Running* run = running(JobId(job));
+    if (run == nullptr) return;
     std::vector<Stretch>& all = detail_->stretches;
-    const auto& parts = state_.running()[state_.job(JobId(job)).slot].allocation.parts;
+    const auto& parts = run->allocation.parts;
     if (parts.empty() || all.size() + parts.size() > kMaxStretches) return;
     open_[job] = {all.size(), parts.size()};
     for (const cluster::Part& part : parts)

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,7 +22,7 @@ struct TomlValue;
 using TomlArray = std::vector<TomlValue>;
 using TomlTable = std::map<std::string, TomlValue, std::less<>>;
 struct TomlValue {
-  std::variant<bool, std::int64_t, double, std::string, TomlArray, TomlTable> v;
+  std::variant<bool, std::int64_t, double, std::string, TomlArray, TomlTable, std::monostate> v;  // last: JSON null
   std::int64_t line = 0;
 };
 
@@ -38,6 +40,11 @@ class TomlReader {
   std::string text(std::string_view key, std::string fallback);
   std::vector<std::string> texts(std::string_view key);
   std::vector<std::int64_t> integers(std::string_view key, std::int64_t low, std::int64_t high);
+  std::vector<double> reals(std::string_view key, double low, double high);
+  // An array of [x, y], each between low and high.
+  std::vector<std::pair<double, double>> points(std::string_view key, double low, double high);
+  std::optional<TomlReader> table(std::string_view key);              // none when absent
+  const TomlValue* value(std::string_view key) { return look(key); }  // null when absent; for what has no reader here
   // Array of tables ([[key]]), empty when absent.
   std::vector<TomlReader> tables(std::string_view key);
   [[nodiscard]] bool has(std::string_view key) const;

@@ -21,6 +21,19 @@ std::string real_text(double v) {
   return out;
 }
 
+double number_of(const TomlValue& value) {  // NaN when it is none
+  if (const double* d = std::get_if<double>(&value.v)) return *d;
+  if (const std::int64_t* i = std::get_if<std::int64_t>(&value.v)) return static_cast<double>(*i);
+  return std::nan("");
+}
+
+// Calls item(value) for each; false when `value` is no array or item() refuses one.
+template <class Item>
+bool each(const TomlValue& value, const Item& item) {
+  const TomlArray* array = std::get_if<TomlArray>(&value.v);
+  return array != nullptr && std::all_of(array->begin(), array->end(), item);
+}
+
 }  // namespace
 
 TomlReader::TomlReader(const TomlTable& table, std::string file, std::string where, std::int64_t line)
@@ -65,9 +78,7 @@ std::int64_t TomlReader::integer(std::string_view key, std::int64_t fallback, st
 double TomlReader::real(std::string_view key, double fallback, double low, double high) {
   const TomlValue* value = look(key);
   if (value == nullptr) return fallback;
-  double v = std::nan("");
-  if (const double* d = std::get_if<double>(&value->v)) v = *d;
-  if (const std::int64_t* i = std::get_if<std::int64_t>(&value->v)) v = static_cast<double>(*i);
+  const double v = number_of(*value);
   if (v >= low && v <= high) return v;
   refuse(key, "must be a number between " + real_text(low) + " and " + real_text(high));
   return fallback;
@@ -85,13 +96,12 @@ std::vector<std::string> TomlReader::texts(std::string_view key) {
   std::vector<std::string> out;
   const TomlValue* value = look(key);
   if (value == nullptr) return out;
-  const TomlArray* array = std::get_if<TomlArray>(&value->v);
-  if (array != nullptr) {
-    for (const TomlValue& item : *array) {
-      if (const std::string* v = std::get_if<std::string>(&item.v)) out.push_back(*v);
-    }
-  }
-  if (array != nullptr && out.size() == array->size()) return out;
+  const auto take = [&](const TomlValue& item) {
+    const std::string* v = std::get_if<std::string>(&item.v);
+    if (v != nullptr) out.push_back(*v);
+    return v != nullptr;
+  };
+  if (each(*value, take)) return out;
   refuse(key, "must be an array of texts in quotes");
   return {};
 }
@@ -100,16 +110,55 @@ std::vector<std::int64_t> TomlReader::integers(std::string_view key, std::int64_
   std::vector<std::int64_t> out;
   const TomlValue* value = look(key);
   if (value == nullptr) return out;
-  const TomlArray* array = std::get_if<TomlArray>(&value->v);
-  if (array != nullptr) {
-    for (const TomlValue& item : *array) {
-      const std::int64_t* v = std::get_if<std::int64_t>(&item.v);
-      if (v != nullptr && *v >= low && *v <= high) out.push_back(*v);
-    }
-  }
-  if (array != nullptr && out.size() == array->size()) return out;
+  const auto take = [&](const TomlValue& item) {
+    const std::int64_t* v = std::get_if<std::int64_t>(&item.v);
+    if (v != nullptr) out.push_back(*v);
+    return v != nullptr && *v >= low && *v <= high;
+  };
+  if (each(*value, take)) return out;
   refuse(key, "must be an array of whole numbers between " + std::to_string(low) + " and " + std::to_string(high));
   return {};
+}
+
+std::vector<double> TomlReader::reals(std::string_view key, double low, double high) {
+  std::vector<double> out;
+  const TomlValue* value = look(key);
+  if (value == nullptr) return out;
+  const auto take = [&](const TomlValue& item) {
+    out.push_back(number_of(item));
+    return out.back() >= low && out.back() <= high;
+  };
+  if (each(*value, take)) return out;
+  refuse(key, "must be an array of numbers between " + real_text(low) + " and " + real_text(high));
+  return {};
+}
+
+std::vector<std::pair<double, double>> TomlReader::points(std::string_view key, double low, double high) {
+  std::vector<std::pair<double, double>> out;
+  const TomlValue* value = look(key);
+  if (value == nullptr) return out;
+  const auto take = [&](const TomlValue& item) {
+    std::vector<double> pair;
+    const auto number = [&](const TomlValue& one) {
+      pair.push_back(number_of(one));
+      return pair.back() >= low && pair.back() <= high;
+    };
+    if (!each(item, number) || pair.size() != 2) return false;
+    out.emplace_back(pair[0], pair[1]);
+    return true;
+  };
+  if (each(*value, take)) return out;
+  refuse(key, "must be an array of [x, y], numbers between " + real_text(low) + " and " + real_text(high));
+  return {};
+}
+
+std::optional<TomlReader> TomlReader::table(std::string_view key) {
+  const TomlValue* value = look(key);
+  if (value == nullptr) return std::nullopt;
+  if (const TomlTable* inner = std::get_if<TomlTable>(&value->v))
+    return TomlReader(*inner, file_, path_of(where_, key), value->line);
+  refuse(key, "must be a table, written [" + printable(key) + "]");
+  return std::nullopt;
 }
 
 std::vector<TomlReader> TomlReader::tables(std::string_view key) {

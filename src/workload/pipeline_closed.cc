@@ -2,7 +2,7 @@
 // Closed forms. Each is the longest of the few paths that can be the longest one when all stages are alike; the test
 // compares them with the simulator over random shapes and times.
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "base/check.h"
 #include "workload/pipeline.h"

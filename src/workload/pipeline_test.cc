@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <string>
 #include <tuple>
@@ -77,6 +78,10 @@ TEST(PipelineOrder, ByHand) {
   EXPECT_EQ(letters(shape_of(Schedule::kZbH2, 2, 3), 0), "F0 F1 F2 I0 W0 I1 W1 I2 W2 ");
   EXPECT_EQ(letters(shape_of(Schedule::kZbH2, 2, 3), 1), "F0 I0 F1 I1 F2 I2 W0 W1 W2 ");
   EXPECT_EQ(letters(shape_of(Schedule::kDualPipe, 2, 4), 0), "F0 F2 F1 B2 (F3 B0 B3 I1 W1 ");
+  EXPECT_EQ(letters(shape_of(Schedule::kDualPipe, 4, 8), 0),
+            "F0 F1 F2 F4 I4 W4 F5 (F3 B5 (F6 B0 B6 (F7 B1 B7 I2 W2 I3 W3 ");
+  EXPECT_EQ(letters(shape_of(Schedule::kDualPipe, 4, 8), 3),
+            "F4 F5 F6 F0 I0 W0 F1 (F7 B1 (F2 B4 B2 (F3 B5 B3 I6 W6 I7 W7 ");
 }
 
 // Megatron-LM's own example in the comments of its schedule: PP2, groups of 3, 5 micro-batches, 2 chunks.
@@ -134,7 +139,7 @@ void check_laws(const PipelineShape& shape, const PipelineTimes& times, const Pi
       if (second) {
         RC_ASSERT(r.times[i].start_s == r.times[i - 1].start_s && r.times[i].end_s == r.times[i - 1].end_s);
       } else {
-        RC_ASSERT(i == 0 || r.times[i].start_s >= r.times[i - 1].end_s);
+        RC_ASSERT((i == 0 || r.times[i].start_s >= r.times[i - 1].end_s));
         busy += r.times[i].end_s - r.times[i].start_s;
       }
       const Key key{op.stage, op.microbatch};
@@ -231,7 +236,9 @@ TEST(PipelineClosed, AnyGroupThatMegatronTakes) {
       for (std::int64_t group = p; group <= m; ++group) {
         const PipelineShape shape = shape_of(Schedule::kInterleaved, p, m, 3, group);
         if (!check_pipeline(shape)) continue;
-        EXPECT_NEAR(simulate(shape, alike(kUnit))->bubble_s, bubble_s(shape, kUnit), 1e-9) << p << ' ' << m;
+        const auto run = simulate(shape, alike(kUnit));
+        EXPECT_NEAR(run->bubble_s, bubble_s(shape, kUnit), 1e-9) << p << ' ' << m << ' ' << group;
+        EXPECT_NEAR(static_cast<double>(run->ranks[0].peak_chunks) / 3, peak_in_flight(shape, 0), 1e-9);
       }
     }
   }

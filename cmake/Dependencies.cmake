@@ -8,6 +8,7 @@ find_package(fmt REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(yaml-cpp REQUIRED)
 find_library(COMITY_ZSTD zstd REQUIRED)
 find_library(COMITY_SODIUM sodium REQUIRED)
 # COMITY_TESTS=AUTO: what only wants the program builds without the test libraries.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SimAI-Analytical's arithmetic. It computes bandwidths in float, times in double and cuts every time to whole
 // nanoseconds: so does this file, since the last digit of its tables depends on it.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -164,7 +166,9 @@ class Sum {
   Sum(const Model& model, const SimaiMachine& machine, const Degrees& degrees)
       : model_(model), machine_(machine), d_(degrees) {}
 
-  Status add(const SimaiLayer& layer) {
+  // `least`: what SimAI raises smaller messages of the forward pass to.
+  Status add(SimaiLayer layer, std::int64_t least) {
+    if (layer.forward.bytes > 0) layer.forward.bytes = std::max(layer.forward.bytes, least);
     const Group fg = group_of(layer.forward, false);
     const Group ig = group_of(layer.input_grad, false);
     const Group wg = group_of(layer.weight_grad, true);
@@ -294,8 +298,9 @@ Result<SimaiEstimate> simai_estimate(const SimaiWorkload& workload, const SimaiM
   if (!d) return named(d.error());
   const Model model(machine, *d);
   Sum sum(model, machine, *d);
+  const std::int64_t least = workload.parallelism == "HYBRID_TRANSFORMER_FWD_IN_BCKWD" ? 4096 : 0;
   for (std::size_t i = 0; i < workload.layers.size(); ++i) {
-    if (auto added = sum.add(workload.layers[i]); !added) {
+    if (auto added = sum.add(workload.layers[i], least); !added) {
       Error error = added.error();
       error.message = fmt::format("layer {} (\"{}\"): {}", i + 1, printable(workload.layers[i].name), error.message);
       return named(std::move(error));

@@ -147,6 +147,11 @@ TEST(SimaiTest, PublicFilesReadAndReadBack) {
   ASSERT_GE(files.size(), 14U);
   for (const std::string& file : files) {
     const auto workload = read_simai(file);
+    if (file.find("L65B-M1-C05") != std::string::npos) {  // says 839 layers and has 33
+      ASSERT_FALSE(workload.has_value());
+      EXPECT_NE(workload.error().text().find("layer 34 of 839"), std::string::npos);
+      continue;
+    }
     ASSERT_TRUE(workload.has_value()) << workload.error().text();
     const auto again = read_text(write_simai(*workload));
     ASSERT_TRUE(again.has_value()) << file << again.error().text();

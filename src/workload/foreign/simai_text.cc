@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -84,7 +85,7 @@ class Parser {
     for (;;) {
       const auto next = reader_.next();
       if (!next) return fail(next.error());
-      line_ = next->number;
+      line_ = std::max<std::int64_t>(next->number, 1);
       if (next->at_end) return wrong({}, fmt::format("the file ends where {} should be", what), "it was cut off");
       if (!trim(next->text).empty()) return next->text;
     }

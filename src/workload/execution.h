@@ -57,6 +57,8 @@ struct Execution {
   [[nodiscard]] std::int64_t gpus() const { return tp * cp * pp * dp; }
   [[nodiscard]] std::int64_t microbatches() const { return batch / (microbatch * dp); }  // m, of a replica
   [[nodiscard]] std::int64_t tokens(const Model& model) const { return sequence > 0 ? sequence : model.sequence; }
+
+  friend bool operator==(const Execution&, const Execution&) = default;
 };
 
 // Layers of chunk c (0 .. pp*v - 1 in the order in which a token passes them).

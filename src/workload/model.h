@@ -26,6 +26,8 @@ struct Moe {
   std::int64_t shared_ffn = 0;      // width of all shared experts together
   std::int64_t dense_layers = 0;    // leading layers with a dense feed-forward
   std::int64_t every = 1;           // one layer in `every` is a MoE layer (the last of each run of `every`)
+
+  friend bool operator==(const Moe&, const Moe&) = default;
 };
 
 // Multi-head latent attention (DeepSeek-V2); kv_rank = 0: plain attention.
@@ -35,6 +37,8 @@ struct LatentAttention {
   std::int64_t nope = 0;  // width of a head without rotary part
   std::int64_t rope = 0;
   std::int64_t value = 0;
+
+  friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
 };
 
 struct Model {
@@ -71,6 +75,8 @@ struct Model {
   [[nodiscard]] std::int64_t q_width() const;      // a*d, or the latent form's
   [[nodiscard]] std::int64_t kv_width() const;     // k*d
   [[nodiscard]] std::int64_t value_width() const;  // what the output projection reads
+
+  friend bool operator==(const Model&, const Model&) = default;
 };
 
 // Parameters by part, for the whole model.

@@ -21,6 +21,8 @@ struct GemmModel {
   std::int64_t tile_m = 128;
   std::int64_t tile_n = 256;
   double wave_weight = 1;  // 0: no loss in the last wave, 1: as written above
+
+  friend bool operator==(const GemmModel&, const GemmModel&) = default;
 };
 
 // One tier of the network. bandwidth is what one GPU can send in one direction.
@@ -35,6 +37,8 @@ struct Network {
   double point_to_point = 0;
   double oversubscription = 1;        // of what leaves the tier below
   bool in_network_reduction = false;  // NVLS, SHARP: a GPU sends and receives S + S/n instead of 2(n-1)/n S
+
+  friend bool operator==(const Network&, const Network&) = default;
 };
 
 // What NCCL's tuning model needs beside the networks (specs: NCCL 2.x graph/tuning).
@@ -44,6 +48,8 @@ struct NcclModel {
   double intra_gb_s = 0;        // of one channel inside of a node; 0: derived
   double inter_gb_s = 0;        // of one channel between nodes; 0: derived
   bool nvls = false;
+
+  friend bool operator==(const NcclModel&, const NcclModel&) = default;
 };
 
 struct System {
@@ -72,6 +78,8 @@ struct System {
   std::vector<Network> networks;
   NcclModel nccl;
   double error_band = 0.1;  // the confidence band's half width, relative: covers >= 80 % of rows not used
+
+  friend bool operator==(const System&, const System&) = default;
 };
 
 [[nodiscard]] Status check_system(const System& system, const std::string& file);

@@ -21,6 +21,17 @@ constexpr double kBytesPerNs = 1073741824.0 / 1e9;  // of 1 GB/s, which are 2^30
 constexpr std::uint64_t kGroupDelay = 10;           // a communicator group's, whatever the endpoint delay
 constexpr std::uint64_t kSteps = 300'000'000;       // that are followed rank by rank
 constexpr std::uint64_t kChunks = 1'000'000;
+constexpr double kLongestNs = 1e16;  // of a message; a run over this is refused (astra_run.cc)
+constexpr std::uint64_t kTooLong = 1'000'000'000'000'000'000;
+
+std::uint64_t whole_ns(double ns) { return static_cast<std::uint64_t>(std::min(ns, kLongestNs)); }
+
+// a x b, at most kTooLong.
+std::uint64_t times(std::uint64_t a, std::uint64_t b) { return b != 0 && a > kTooLong / b ? kTooLong : a * b; }
+
+tl::unexpected<Error> too_long() {
+  return fail(Code::kInput, "takes over 10^18 ns", "bandwidths are GB/s, latencies ns, sizes bytes");
+}
 
 std::int64_t hops(const AstraDimension& d, std::int64_t distance) {
   switch (d.topology) {
@@ -32,7 +43,7 @@ std::int64_t hops(const AstraDimension& d, std::int64_t distance) {
 
 std::uint64_t link_ns(const AstraDimension& d, std::int64_t distance, std::uint64_t bytes) {
   const double link = static_cast<double>(hops(d, distance)) * d.latency_ns;
-  return static_cast<std::uint64_t>(link + static_cast<double>(bytes) / (d.bandwidth_gib_s * kBytesPerNs));
+  return whole_ns(link + static_cast<double>(bytes) / (d.bandwidth_gib_s * kBytesPerNs));
 }
 
 std::uint64_t message_of(ChakraCollective type, std::uint64_t chunk, std::uint64_t n) {
@@ -85,7 +96,7 @@ std::uint64_t AstraCollectives::hop_ns(const AstraDimension& dimension, std::int
 
 // A write and two reads, each cut to whole nanoseconds.
 std::uint64_t AstraCollectives::reduce_ns(std::uint64_t bytes) const {
-  return 3 * static_cast<std::uint64_t>(static_cast<double>(bytes) / (system_.local_mem_gb_s.value_or(1) * 1e9) * 1e9);
+  return 3 * whole_ns(static_cast<double>(bytes) / (system_.local_mem_gb_s.value_or(1) * 1e9) * 1e9);
 }
 
 Result<AstraCollectives::Chunks> AstraCollectives::chunks(const AstraCall& call) const {
@@ -166,8 +177,8 @@ std::uint64_t AstraCollectives::ring_ns(const Phase& phase) const {
   const auto n = static_cast<std::uint64_t>(d.npus);
   const std::uint64_t message = message_of(phase.type, phase.bytes, n);
   const std::uint64_t steps = steps_of(phase.type, n);
-  const std::uint64_t reductions = reduces(phase.type) ? (n - 1) * reduce_ns(message) : 0;
-  return steps * hop_ns(d, 1, message) + (steps + 1) * delay() + reductions;
+  const std::uint64_t reductions = reduces(phase.type) ? times(n - 1, reduce_ns(message)) : 0;
+  return times(steps, hop_ns(d, 1, message)) + times(steps + 1, delay()) + reductions;
 }
 
 std::uint64_t AstraCollectives::direct_ns(const Phase& phase) const {
@@ -184,6 +195,8 @@ std::uint64_t AstraCollectives::direct_ns(const Phase& phase) const {
   steps.delay = delay();
   steps.reduce_ns = reduces(phase.type) ? reduce_ns(message) : 0;
   steps.message_ns = [&](std::uint64_t k) { return hop_ns(d, static_cast<std::int64_t>(k), message); };
+  // Not even one message at a time takes longer.
+  if (times(2 * n, hop_ns(d, d.npus / 2, message) + delay() + steps.reduce_ns) >= kTooLong) return kTooLong;
   return astra::direct_finish(steps);
 }
 
@@ -228,6 +241,7 @@ Result<std::uint64_t> AstraCollectives::phase_ns(const Phase& phase) {
       return fail(Code::kInput, "doubleBinaryTree as one of several dimensions' phases has no closed form",
                   "use it for all-reduce of one dimension, or ring, direct, halvingDoubling");
   }
+  if (ns && *ns >= kTooLong) return too_long();
   if (ns) known_.emplace(phase.key(), *ns);
   return ns;
 }
@@ -294,11 +308,14 @@ Result<std::vector<std::uint64_t>> AstraCollectives::ring(const AstraCall& call,
   ring.delay = delay_ns;
   const auto active = static_cast<std::uint64_t>(system_.active_chunks);
   const bool even = equal(ring.edge_ns);
+  const std::uint64_t edge = *std::max_element(ring.edge_ns.begin(), ring.edge_ns.end());
+  const std::uint64_t one =
+      times(ring.steps, edge) + times(ring.steps + 1, delay_ns) + times(ring.reduced, ring.reduce_ns);
+  const std::uint64_t span = times((chunks.count + active - 1) / active, one);
+  if (span >= kTooLong) return too_long();
   if ((equal(starts) && even) || ring.steps > kSteps / n / chunks.count) {
-    const std::uint64_t edge = *std::max_element(ring.edge_ns.begin(), ring.edge_ns.end());
-    const std::uint64_t one = ring.steps * edge + (ring.steps + 1) * delay_ns + ring.reduced * ring.reduce_ns;
     if (!even) approximate_ = true;
-    return together(starts, (chunks.count + active - 1) / active * one);
+    return together(starts, span);
   }
   return astra::chunk_by_chunk(starts, chunks.count, active, [&](const std::vector<std::uint64_t>& begin) {
     return astra::ring_finish(ring, begin);
@@ -319,6 +336,8 @@ Result<std::vector<std::uint64_t>> AstraCollectives::tree(const Phase& phase, st
   tree.message_ns = [&](std::size_t a, std::size_t b) {
     return hop_ns(d, static_cast<std::int64_t>(a > b ? a - b : b - a), phase.bytes);
   };
+  const std::uint64_t level = hop_ns(d, d.npus / 2, phase.bytes) + tree.delay + tree.reduce_ns;
+  if (times(chunks, times(128, level)) >= kTooLong) return too_long();
   std::uint64_t& built = trees_[phase.dimension];
   return astra::chunk_by_chunk(starts, chunks, static_cast<std::uint64_t>(system_.active_chunks),
                                [&](const std::vector<std::uint64_t>& begin) {
@@ -347,11 +366,16 @@ Result<std::vector<std::uint64_t>> AstraCollectives::finish(const AstraCall& cal
     if (phase.implementation.algorithm == AstraAlgorithm::kRing) return ring(call, *chunks, delay(), starts);
   }
   std::vector<std::uint64_t> spans;
+  if (phases->size() > 1 && call.type == ChakraCollective::kAllReduce && system_.local_bw_aware && chunks->count > 1)
+    queue_table_ = true;
+  std::uint64_t longest = 0;
   for (const Phase& phase : *phases) {
     const auto ns = phase_ns(phase);
     if (!ns) return fail(ns.error());
     spans.push_back(*ns);
+    longest += std::min(*ns, kTooLong / 32);
   }
+  if (times(longest, chunks->count) >= kTooLong) return too_long();
   return together(starts, queued_ns(*phases, spans, chunks->count));
 }
 

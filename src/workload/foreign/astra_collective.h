@@ -29,6 +29,8 @@ class AstraCollectives {
   [[nodiscard]] Result<std::vector<std::uint64_t>> finish(const AstraCall& call, std::span<const std::uint64_t> starts);
   // True once a call's ranks began apart and it was taken to begin with the last.
   [[nodiscard]] bool approximate() const { return approximate_; }
+  // True once several chunks went through more than one dimension and back, see docs/systems/foreign-traces.md.
+  [[nodiscard]] bool queue_table() const { return queue_table_; }
 
  private:
   using Key = std::tuple<AstraAlgorithm, std::int64_t, ChakraCollective, std::size_t, std::uint64_t>;
@@ -69,6 +71,7 @@ class AstraCollectives {
   std::map<Key, std::uint64_t> known_;
   std::map<std::size_t, std::uint64_t> trees_;  // built so far in a dimension: the two kinds take turns
   bool approximate_ = false;
+  bool queue_table_ = false;
 };
 
 }  // namespace comity::workload

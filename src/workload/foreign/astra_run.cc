@@ -22,6 +22,7 @@ namespace {
 
 enum class Unit : std::uint8_t { kCpu, kGpu, kNetwork, kNone };
 constexpr std::uint64_t kNotHere = ~std::uint64_t{0};
+constexpr std::uint64_t kLongestRun = 10'000'000'000'000'000;
 constexpr std::uint64_t kMaxNodeUs = 1'000'000'000'000;  // eleven days
 
 struct RankState {
@@ -73,6 +74,7 @@ class Run {
       const auto [time, order, rank, node] = events_.top();
       events_.pop();
       now_ = time;
+      if (now_ > kLongestRun) return wrong(rank, node, "the run is at 10^16 ns", "are its times and sizes right?");
       finish(rank, node);
       if (auto ok = issue(rank); !ok) return fail(ok.error());
     }
@@ -247,7 +249,7 @@ class Run {
       const double reached =
           std::min(*system_.local_mem_gb_s * 1e9 * (operations / bytes), *system_.peak_tflops * 1e12);
       const double real = operations / reached * 1e9;
-      if (real > 1e18) return wrong(r, node, "takes over 10^9 seconds");
+      if (!(real < 1e16)) return wrong(r, node, "takes over 10^16 ns");
       ns = static_cast<std::uint64_t>(real);
     }
     out_.ranks[r].compute_ns += ns;
@@ -262,7 +264,8 @@ class Run {
     if (!peer || *peer < 0 || *peer >= static_cast<std::int64_t>(traces_.size()) ||
         *peer == static_cast<std::int64_t>(r))
       return wrong(r, node, fmt::format("{} names no other rank", send ? "comm_dst" : "comm_src"));
-    if (!bytes || *bytes < 1) return wrong(r, node, "comm_size is missing or 0");
+    if (!bytes || *bytes < 1 || *bytes > (std::int64_t{1} << 42))
+      return wrong(r, node, "comm_size is missing, 0 or over 2^42");
     const auto other = static_cast<std::size_t>(*peer);
     const Channel key{send ? r : other, send ? other : r, traces_[r].integer(node, "comm_tag").value_or(0), *bytes};
     if (send) {
@@ -358,8 +361,8 @@ class Run {
         kind != ChakraCollective::kReduceScatter && kind != ChakraCollective::kAllToAll)
       return wrong(r, node, fmt::format("{} is not modelled", collective_name(kind)),
                    "ASTRA-sim does all_reduce, all_gather, reduce_scatter, all_to_all and replays broadcast");
-    if (!bytes || *bytes < 1 || *bytes > (std::int64_t{1} << 50))
-      return wrong(r, node, "comm_size is missing, 0 or over 2^50", "a collective of 0 B would take 0 s");
+    if (!bytes || *bytes < 1 || *bytes > (std::int64_t{1} << 42))
+      return wrong(r, node, "comm_size is missing, 0 or over 2^42", "a collective of 0 B would take 0 s");
     const auto index = communicator(r, node);
     if (!index) return fail(index.error());
     return join(r, node, communicators_[*index], kind, static_cast<std::uint64_t>(*bytes));
@@ -414,6 +417,10 @@ class Run {
       note(
           "collectives of several dimensions, or direct ones, whose ranks begin apart are taken to begin with the "
           "last");
+    if (collectives_.queue_table())
+      note(
+          "all-reduce of several chunks over several dimensions: with one queue a dimension ASTRA-sim reads behind its "
+          "table of queues there, so that its own figure may differ");
     return std::move(out_);
   }
 

@@ -72,7 +72,9 @@ class Model {
                   "SimAI-Analytical stops here, too: split the message");
     const double whole = static_cast<double>(bytes) / kGib / static_cast<double>(*ratio * bus.gb_s) * 1e9;
     const double twice = operation == SimaiOperation::kAllReduce ? whole * 2 : whole;
-    return static_cast<std::uint64_t>(twice * static_cast<double>(ranks - 1) / static_cast<double>(ranks));
+    const double ns = twice * static_cast<double>(ranks - 1) / static_cast<double>(ranks);
+    if (!(ns < 1e18)) return fail(Code::kInput, fmt::format("{} B take over 10^18 ns", bytes));
+    return static_cast<std::uint64_t>(ns);
   }
 
  private:
@@ -232,7 +234,7 @@ class Sum {
 };
 
 Status check(const SimaiMachine& m) {
-  const auto positive = [](double v) { return v > 0 && v <= 1e6; };
+  const auto positive = [](double v) { return v >= 1e-3 && v <= 1e6; };
   const auto share = [](double v) { return v >= 0 && v <= 1; };
   if (m.gpus < 1 || m.gpus > 100'000'000)
     return fail(Code::kUsage, "the number of GPUs is 1 to 100,000,000", "--gpus N");
@@ -281,7 +283,7 @@ double pipeline_us(const SimaiWorkload& w, const Degrees& d, double overlap, std
   const auto share = static_cast<double>(static_cast<float>(overlap));
   const double us =
       2.0 * static_cast<double>(d.vpp * d.ga) * (static_cast<double>(bytes) / kGib / share * 1e9) / 1000.0;
-  return static_cast<double>(left(static_cast<std::uint64_t>(us), overlap));
+  return static_cast<double>(left(static_cast<std::uint64_t>(std::min(us, 1e18)), overlap));
 }
 
 }  // namespace

@@ -37,6 +37,10 @@ void add_trace(CLI::App& root, Chosen& chosen);
 void add_replay(CLI::App& root, Chosen& chosen);
 void add_policy(CLI::App& root, Chosen& chosen);
 void add_placement(CLI::App& root, Chosen& chosen);
+void add_model(CLI::App& root, Chosen& chosen);
+void add_system(CLI::App& root, Chosen& chosen);
+void add_iteration(CLI::App& root, Chosen& chosen);
+void add_plan(CLI::App& root, Chosen& chosen);
 void add_bench(CLI::App& root, Chosen& chosen);
 void add_completion(CLI::App& root, Chosen& chosen);
 

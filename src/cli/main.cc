@@ -119,6 +119,10 @@ int main(int argc, char** argv) {
   add_replay(app, chosen);
   add_policy(app, chosen);
   add_placement(app, chosen);
+  add_model(app, chosen);
+  add_system(app, chosen);
+  add_iteration(app, chosen);
+  add_plan(app, chosen);
   add_bench(app, chosen);
   add_version(app, chosen);
   add_completion(app, chosen);

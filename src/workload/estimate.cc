@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kGiga = 1e9;
 constexpr double kGibi = 1073741824.0;
+constexpr double kBucket = 40e6;  // parameters, Megatron-LM's
 
 double real(std::int64_t v) { return static_cast<double>(v); }
 
@@ -230,8 +231,8 @@ class Estimator {
     const double expert_shards = std::max(1.0, shards / real(e_.ep));
     const double updated = e_.zero >= 1 ? dense / shards + experts / expert_shards : dense + experts;
     const double bytes = updated * (real(e_.gradient_bytes) + 2 * 12 + 2);
-    if (e_.optimizer_offload) {
-      b.optimizer = updated * (real(e_.gradient_bytes) + 2) / (sys_.host_gb_s * kGiga);
+    if (e_.optimizer_offload) {  // gradients go, weights come back, and the host's cores do the update in its memory
+      b.optimizer = (bytes + updated * (real(e_.gradient_bytes) + 2)) / (sys_.host_gb_s * kGiga);
     } else {
       const double rate = sys_.optimizer_gb_s > 0 ? sys_.optimizer_gb_s : sys_.memory_gb_s * sys_.memory_efficiency;
       b.optimizer = bytes / (rate * kGiga);
@@ -241,9 +242,14 @@ class Estimator {
     const double n = real(group.ranks);
     return 2 * (n - 1) / n * parameters * real(e_.gradient_bytes);
   }
+  // Gradients leave in buckets, sharded weights layer by layer: each pays its own latency.
   [[nodiscard]] double reduce_s(double parameters, const Group& group) const {
     if (group.ranks == 1 || parameters == 0) return 0;
-    const auto time = [&](Collective op, double bytes) { return collective_s(cost_, sys_, op, bytes, group); };
+    const double layers = std::max(1.0, real(m_.layers) / real(e_.pp));
+    const double buckets = e_.zero == 3 ? layers : e_.dp_overlap ? std::ceil(parameters / kBucket) : 1;
+    const auto time = [&](Collective op, double bytes) {
+      return buckets * collective_s(cost_, sys_, op, bytes / buckets, group);
+    };
     const double gradient = parameters * real(e_.gradient_bytes);
     if (e_.zero == 0) return time(Collective::kAllReduce, gradient);
     const double reduce = time(Collective::kReduceScatter, gradient);

@@ -86,17 +86,21 @@ void read_stage_layers(TomlReader& reader, Execution& execution) {
 
 }  // namespace
 
+void read_execution_fields(TomlReader& reader, Execution& execution) {
+  FieldReader v(reader);
+  degree_fields(v, execution);
+  detail_fields(v, execution);
+  read_order(reader, execution);
+  read_stage_layers(reader, execution);
+}
+
 Result<Execution> parse_execution(std::string_view toml, const std::string& file) {
   const Result<TomlTable> table = parse_toml(toml, file);
   if (!table) return fail(table.error());
   TomlReader reader(*table, file, "");
   Execution execution;
   read_schema(reader, kExecutionSchema);
-  FieldReader v(reader);
-  degree_fields(v, execution);
-  detail_fields(v, execution);
-  read_order(reader, execution);
-  read_stage_layers(reader, execution);
+  read_execution_fields(reader, execution);
   if (auto status = reader.finish(); !status) return fail(status.error());
   return execution;
 }

@@ -35,8 +35,14 @@ class Builder {
   }
   PassTimes moe_layer() {
     attention();
+    norm();
     experts();
+    residual();
     return finish();
+  }
+  PassTimes moe_block() {
+    experts();
+    return p_;
   }
   PassTimes embedding() {
     pass(2 * kHalf * outer_ * hidden_, 2 * kHalf * outer_ * hidden_);
@@ -66,6 +72,10 @@ class Builder {
     p_.forward += gemm_s(sys_, e_.datatype, m, n, k, count);
     p_.backward_input += gemm_s(sys_, e_.datatype, m, k, n, count);
     p_.backward_weight += gemm_s(sys_, e_.datatype, n, k, m, count);
+    if (e_.datatype != Datatype::kFp8) return;
+    // Operands are cast first: 2 bytes read, 1 written; the output's gradient both ways, the input once more transposed.
+    p_.forward += memory_s(sys_, 3 * m * k * count);
+    p_.backward_input += memory_s(sys_, 4 * m * n * count);
   }
   void pass(double forward_bytes, double backward_bytes) {
     p_.forward += memory_s(sys_, forward_bytes);
@@ -215,13 +225,12 @@ class Builder {
     const double rows = tokens_ * real(moe.top_k) * (e_.expert_capacity > 0 ? e_.expert_capacity : e_.expert_skew);
     const double local = real(moe.experts) / real(e_.ep);
     const double sent = rows / tp_;  // a rank sends its share of the tokens, each to its experts
-    norm();
     gemm(outer_, real(moe.experts), hidden_);
-    pass(kHalf * hidden_ * (outer_ + sent), kHalf * hidden_ * (outer_ + sent));  // permute
+    pass(fused(kHalf) * hidden_ * (outer_ + sent), fused(kHalf) * hidden_ * (outer_ + sent));  // permute
     const double before = p_.forward + p_.backward_input + p_.backward_weight;
     inner(real(moe.ffn) / tp_, rows / local, local);
     const double work = p_.forward + p_.backward_input + p_.backward_weight - before;
-    pass(kHalf * hidden_ * (outer_ + sent), 2 * kHalf * hidden_ * (outer_ + sent));  // combine
+    pass(fused(kHalf) * hidden_ * (outer_ + sent), fused(2 * kHalf) * hidden_ * (outer_ + sent));  // combine
     p_.activation_bytes += kHalf * hidden_ * (2 * outer_ + sent + rows);
     exchange(sent, work);
     if (e_.tp > 1) {  // the tokens that arrived are gathered over the tensor ranks
@@ -234,7 +243,6 @@ class Builder {
       inner(real(moe.shared_ffn) / tp_, tokens_, 1);
       tp_block((p_.forward - first) / 2, (p_.forward - first) / 2);
     }
-    residual();
   }
   void exchange(double sent, double work) {
     if (e_.ep == 1) return;
@@ -340,6 +348,11 @@ LayerCosts layer_costs(const Model& model, const Execution& execution, const Sys
   out.embedding = build().embedding();
   out.head = build().head();
   return out;
+}
+
+PassTimes moe_block(const Model& model, const Execution& execution, const System& system, CostModel cost) {
+  const Layout layout = layout_of(execution, system);
+  return Builder(model, execution, system, cost, layout).moe_block();
 }
 
 }  // namespace comity::workload

@@ -53,4 +53,7 @@ struct LayerCosts {
 [[nodiscard]] LayerCosts layer_costs(const Model& model, const Execution& execution, const System& system,
                                      CostModel cost, const Layout& layout);
 
+// The mixture-of-experts block of one layer alone: router, dispatch, experts, combine; no norm, no residual.
+[[nodiscard]] PassTimes moe_block(const Model& model, const Execution& execution, const System& system, CostModel cost);
+
 }  // namespace comity::workload

@@ -15,5 +15,6 @@ struct LibraryFile {
 
 [[nodiscard]] std::span<const LibraryFile> library_models();  // sorted by name
 [[nodiscard]] std::span<const LibraryFile> library_systems();
+[[nodiscard]] std::span<const LibraryFile> library_measured();  // data/measured/
 
 }  // namespace comity::workload

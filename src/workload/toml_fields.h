@@ -68,6 +68,9 @@ void FieldReader::choice(std::string_view key, Enum& v, int count, Name name) {
 [[nodiscard]] std::string toml_quoted(std::string_view text);
 // Refuses a document whose `schema` is another one or missing.
 void read_schema(TomlReader& reader, std::string_view schema);
+struct Execution;
+// The keys of an execution, but for `schema`, out of any table.
+void read_execution_fields(TomlReader& reader, Execution& execution);
 // Gives `error` the line on which the table holds its field.
 [[nodiscard]] Error at_its_line(Error error, const TomlTable& table);
 

@@ -40,7 +40,7 @@ struct Cursor {
     return old;
   }
   friend bool operator==(const Cursor& a, const Cursor& b) { return a.at == b.at; }
-  friend bool operator!=(const Cursor& a, const Cursor& b) { return a.at != b.at; }
+  friend bool operator!=(const Cursor& a, const Cursor& b) { return !(a == b); }
 };
 
 // Builds the tree; nlohmann's SAX interface, whose parser keeps its own stack.

@@ -3,7 +3,9 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <utility>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -43,19 +45,21 @@ void divides(Findings& found, std::string_view field, std::int64_t degree, std::
       [&] { return fmt::format("use {}", divisors(n)); });
 }
 
+void check_degree(Findings& found, std::string_view field, std::int64_t degree) {
+  found.need(
+      degree >= 1 && degree <= kMaxDegree, field,
+      [&] { return fmt::format("must be a whole number between 1 and {}, not {}", kMaxDegree, degree); },
+      [] { return std::string(); });
+}
+
 void check_ranges(Findings& found, const Execution& e) {
-  const std::array<std::pair<std::string_view, std::int64_t>, 7> degrees = {{{"tp", e.tp},
-                                                                             {"cp", e.cp},
-                                                                             {"pp", e.pp},
-                                                                             {"dp", e.dp},
-                                                                             {"ep", e.ep},
-                                                                             {"virtual_stages", e.virtual_stages},
-                                                                             {"microbatch", e.microbatch}}};
-  for (const auto& [field, degree] : degrees)
-    found.need(
-        degree >= 1 && degree <= kMaxDegree, field,
-        [&] { return fmt::format("must be a whole number between 1 and {}, not {}", kMaxDegree, degree); },
-        [] { return std::string(); });
+  check_degree(found, "tp", e.tp);
+  check_degree(found, "cp", e.cp);
+  check_degree(found, "pp", e.pp);
+  check_degree(found, "dp", e.dp);
+  check_degree(found, "ep", e.ep);
+  check_degree(found, "virtual_stages", e.virtual_stages);
+  check_degree(found, "microbatch", e.microbatch);
   found.need(e.batch >= 1 && e.batch <= kMaxBatch, "batch", "must be between 1 and 1000000000 sequences");
   found.need(e.sequence >= 0 && e.sequence <= kMaxBatch, "sequence",
              "must be between 0 (the model's) and 1000000000 tokens");

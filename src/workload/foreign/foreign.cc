@@ -14,7 +14,7 @@ namespace comity::workload {
 namespace {
 
 std::string trace_file(const std::string& prefix, std::int64_t rank) {
-  const std::string plain = fmt::format("{}.{}.et", prefix, rank);
+  std::string plain = fmt::format("{}.{}.et", prefix, rank);
   std::error_code ignored;
   if (!std::filesystem::exists(plain, ignored) && std::filesystem::exists(plain + ".gz", ignored)) return plain + ".gz";
   return plain;

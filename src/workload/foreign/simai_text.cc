@@ -139,7 +139,7 @@ class Parser {
       const auto value = i + 1 < tokens.size() ? whole(tokens[++i]) : std::nullopt;
       if (!value || *value < (zero ? 0 : 1) || *value > (zero ? kMaxBytes : kMaxDegree))
         return wrong(std::string(key), fmt::format("a whole number from {} is expected", zero ? 0 : 1));
-      *out = *value;
+      *out = value;
     }
     return {};
   }

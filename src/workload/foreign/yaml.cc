@@ -71,17 +71,14 @@ class Converter {
 
   static void scalar(const YAML::Node& node, TomlValue& out) {
     const std::string& text = node.Scalar();
-    if (node.Tag() == "!") {  // quoted
-      out.v = text;
-    } else if (const auto whole = parse_int(text)) {
+    out.v = text;
+    if (node.Tag() == "!") return;  // quoted
+    if (const auto whole = parse_int(text))
       out.v = *whole;
-    } else if (const auto real = parse_double(text)) {
+    else if (const auto real = parse_double(text))
       out.v = *real;
-    } else if (text == "true" || text == "false") {
+    else if (text == "true" || text == "false")
       out.v = text == "true";
-    } else {
-      out.v = text;
-    }
   }
 
   const std::string& file_;

@@ -42,14 +42,15 @@ struct Execution {
   bool flash_attention = true;      // no s x s matrix in memory
   bool fused = true;                // activation, bias and dropout in one pass over memory
   bool dropout = true;
-  bool tp_overlap = false;        // all-gather and reduce-scatter hidden behind the GEMMs they feed
-  bool dp_overlap = true;         // buckets leave while backward goes on
-  bool ep_overlap = false;        // all-to-all behind another micro-batch's computation
-  bool scatter_gather = true;     // a stage sends 1/tp of the activation a rank
-  bool causal_skip = true;        // attention kernels leave out the upper triangle
-  double expert_capacity = 0;     // capacity factor; 0: dropless
-  double expert_skew = 1;         // tokens of the fullest rank over the mean
-  double activation_offload = 0;  // share of the activations kept in host memory
+  bool tp_overlap = false;             // all-gather and reduce-scatter hidden behind the GEMMs they feed
+  bool dp_overlap = true;              // buckets leave while backward goes on
+  bool ep_overlap = false;             // all-to-all behind another micro-batch's computation
+  bool scatter_gather = true;          // a stage sends 1/tp of the activation a rank
+  bool causal_skip = true;             // attention kernels leave out the upper triangle
+  double expert_capacity = 0;          // capacity factor; 0: dropless
+  std::int64_t expert_node_limit = 0;  // nodes that one token's experts lie on at most; 0: no limit
+  double expert_skew = 1;              // tokens of the fullest rank over the mean
+  double activation_offload = 0;       // share of the activations kept in host memory
   bool optimizer_offload = false;
   std::array<Axis, 5> order = {Axis::kTp, Axis::kCp, Axis::kEp, Axis::kDp, Axis::kPp};  // innermost first
   std::vector<std::int64_t> stage_layers;  // of each of the pp * v chunks in order; empty: as even as can be

@@ -70,6 +70,8 @@ void check_ranges(Findings& found, const Execution& e) {
   found.need(share(e.activation_offload), "activation_offload", "must be between 0 and 1");
   found.need(e.expert_capacity >= 0 && e.expert_capacity <= kMaxFactor, "expert_capacity",
              "must be 0 (dropless) or a capacity factor");
+  found.need(e.expert_node_limit >= 0 && e.expert_node_limit <= kMaxDegree, "expert_node_limit",
+             "must be 0 (no limit) or a number of nodes");
   found.need(e.expert_skew >= 1 && e.expert_skew <= kMaxFactor, "expert_skew", "must be 1 (even) or more");
   std::array<int, 5> seen{};
   for (const Axis axis : e.order) ++seen[std::min<std::size_t>(static_cast<std::size_t>(axis), 4)];

@@ -54,6 +54,7 @@ void detail_fields(Visitor& v, Any& e) {
   v.boolean("scatter_gather", e.scatter_gather);
   v.boolean("causal_skip", e.causal_skip);
   v.real("expert_capacity", e.expert_capacity, 0, kMaxFactor);
+  v.integer("expert_node_limit", e.expert_node_limit, 0, kMaxDegree);
   v.real("expert_skew", e.expert_skew, 1, kMaxFactor);
   v.real("activation_offload", e.activation_offload, 0, 1);
   v.boolean("optimizer_offload", e.optimizer_offload);

@@ -2,6 +2,7 @@
 #include "workload/layer_cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "workload/kernels.h"
 
@@ -73,9 +74,13 @@ class Builder {
     p_.backward_input += gemm_s(sys_, e_.datatype, m, k, n, count);
     p_.backward_weight += gemm_s(sys_, e_.datatype, n, k, m, count);
     if (e_.datatype != Datatype::kFp8) return;
-    // Operands are cast first: 2 bytes read, 1 written; the output's gradient both ways, the input once more transposed.
-    p_.forward += memory_s(sys_, 3 * m * k * count);
-    p_.backward_input += memory_s(sys_, 4 * m * n * count);
+    // Operands are cast. By the kernel that makes them: one byte written an element, gradients and inputs once more
+    // transposed for the weights' gradient. By kernels of their own: two passes over the operand before, for its
+    // largest value and to read it, and the weights each time.
+    const double read = e_.fused ? 0 : 2 * kHalf;
+    const double weights = e_.fused ? 0 : (kHalf + 2) * n * k * count;
+    p_.forward += memory_s(sys_, (1 + read) * m * k * count + weights);
+    p_.backward_input += memory_s(sys_, (2 + read) * m * n * count + (1 + read) * m * k * count);
   }
   void pass(double forward_bytes, double backward_bytes) {
     p_.forward += memory_s(sys_, forward_bytes);
@@ -227,12 +232,10 @@ class Builder {
     const double sent = rows / tp_;  // a rank sends its share of the tokens, each to its experts
     gemm(outer_, real(moe.experts), hidden_);
     pass(fused(kHalf) * hidden_ * (outer_ + sent), fused(kHalf) * hidden_ * (outer_ + sent));  // permute
-    const double before = p_.forward + p_.backward_input + p_.backward_weight;
     inner(real(moe.ffn) / tp_, rows / local, local);
-    const double work = p_.forward + p_.backward_input + p_.backward_weight - before;
     pass(fused(kHalf) * hidden_ * (outer_ + sent), fused(2 * kHalf) * hidden_ * (outer_ + sent));  // combine
     p_.activation_bytes += kHalf * hidden_ * (2 * outer_ + sent + rows);
-    exchange(sent, work);
+    exchange(sent);
     if (e_.tp > 1) {  // the tokens that arrived are gathered over the tensor ranks
       const double gather = collective_s(cost_, sys_, Collective::kAllGather, kHalf * rows * hidden_, layout_.tp);
       p_.tp_forward += 2 * gather;
@@ -244,19 +247,39 @@ class Builder {
       tp_block((p_.forward - first) / 2, (p_.forward - first) / 2);
     }
   }
-  void exchange(double sent, double work) {
+  // Between nodes a token travels once to each node that holds experts of its own, and is copied there.
+  [[nodiscard]] double copies_between_nodes() const {
+    const double k = real(m_.moe.top_k);
+    const double nodes = real(layout_.ep.nodes());
+    const double reached = nodes * (1 - std::pow(1 - 1 / nodes, k));
+    return std::min({k, reached, e_.expert_node_limit > 0 ? real(e_.expert_node_limit) : k});
+  }
+  void exchange(double sent) {
     if (e_.ep == 1) return;
     const double wire = e_.datatype == Datatype::kFp8 ? 1 : kHalf;
-    const double dispatch = collective_s(cost_, sys_, Collective::kAllToAll, wire * sent * hidden_, layout_.ep);
-    const double combine = collective_s(cost_, sys_, Collective::kAllToAll, kHalf * sent * hidden_, layout_.ep);
+    const double share = layout_.ep.nodes() > 1 ? copies_between_nodes() / real(m_.moe.top_k) : 1;
+    const auto all_to_all = [&](double bytes) {
+      return collective_s(cost_, sys_, Collective::kAllToAll, bytes * share * sent * hidden_, layout_.ep);
+    };
+    const double dispatch = all_to_all(wire);
+    const double combine = all_to_all(kHalf);
     const double forward = dispatch + combine;
     const double backward = 2 * combine;
-    // Another micro-batch's layer runs meanwhile: its products hide the exchange, half of them in each direction.
-    p_.ep_forward += e_.ep_overlap ? std::max(0.0, forward - work / 2) : forward;
-    p_.ep_backward += e_.ep_overlap ? std::max(0.0, backward - work / 2) : backward;
+    p_.ep_forward += forward;
+    p_.ep_backward += backward;
   }
 
+  // Forward of one micro-batch and backward of another run as one: what the one sends, the other's computation hides.
+  void overlap_exchange() {
+    const double sends = p_.ep_forward + p_.ep_backward;
+    const double computes = p_.forward + p_.backward_input + p_.backward_weight;
+    if (!e_.ep_overlap || sends == 0) return;
+    const double left = std::max(0.0, 1 - computes / sends);
+    p_.ep_forward *= left;
+    p_.ep_backward *= left;
+  }
   PassTimes finish() {
+    overlap_exchange();
     if (e_.recompute != Recompute::kFull) return p_;
     const double share = e_.recompute_share;
     p_.recompute += share * p_.forward;

@@ -85,7 +85,6 @@ Execution megatron_core() {
   Execution e;
   e.zero = 1;
   e.tp_overlap = true;
-  e.dropout = false;
   return e;
 }
 
@@ -168,6 +167,7 @@ Status llama3(Row& row, std::vector<MeasuredCase>& out) {
   e.dp = row.integer("dp");
   e.sequence = row.integer("seq");
   e.batch = e.dp * row.integer("batch_per_dp");
+  e.dropout = false;
   e.sequence_parallel = true;
   add_candidates(e, {1}, {2, 4, 8}, c);  // the paper says interleaved, but not how many chunks
   c.value = row.real("tflops_per_gpu");

@@ -3,9 +3,9 @@
 //
 // A file is CSV with a header; which kind it is shows from its columns: Korthikanti's iteration times, the scaling
 // tables of Narayanan et al. and Megatron-Core, Llama 3's table 4, and lists of (id, metric, value) whose set-ups stand
-// in the program's own table (data/measured/setups.toml, each with its source) because the file does not say them. What a source
-// leaves open is filled by one rule: micro-batch the best of {1, 2, 4, 8} and virtual stages the best of {1, 2, 3, 4}
-// that fit in memory.
+// in the program's own table (data/measured/setups.toml, each with its source) because the file does not say them. What
+// a source leaves open is filled by one rule: micro-batch the best of {1, 2, 4, 8} and virtual stages the best of {1,
+// 2, 3, 4} that fit in memory.
 #pragma once
 
 #include <string>

@@ -56,6 +56,7 @@ Status read_setup(TomlReader& reader, const std::vector<Setup>& before, std::vec
     if (auto status = table->finish(); !status) return status;
   }
   if (reader.text("datatype", "") == "fp8") setup.base.datatype = Datatype::kFp8;
+  setup.base.fused = reader.boolean("fused", setup.base.fused);
   if (auto status = reader.finish(); !status) return status;
   out.push_back(std::move(setup));
   return {};

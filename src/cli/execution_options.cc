@@ -105,34 +105,37 @@ Result<workload::CostModel> parse_cost(const std::string& name) {
   return fail(Code::kUsage, fmt::format("--cost {} does not go with these inputs", name), "take nccl or alpha_beta");
 }
 
-Result<StepInputs> load_step(const ExecutionArgs& args) {
-  if (args.model.empty()) return fail(Code::kUsage, "--model is missing", "comity model list names the library's");
+Result<StepInputs> load_step(const ExecutionArgs& args, workload::Model model, Execution execution) {
+  StepInputs in{std::move(model), std::move(execution), {}, {}};
   if (args.system.empty()) return fail(Code::kUsage, "--system is missing", "comity system list names the library's");
-  StepInputs in;
   auto cost = parse_cost(args.cost);
   if (!cost) return fail(cost.error());
   in.cost = *cost;
-  auto model = workload::load_model(args.model);
-  if (!model) return fail(model.error());
-  in.model = std::move(*model);
   auto system = workload::load_system(args.system);
   if (!system) return fail(system.error());
   in.system = std::move(*system);
+  replace_values(args, in.execution);
+  auto status = workload::check_model(in.model, args.model);
+  if (status) status = workload::check_execution(in.execution, in.model, in.system, args.execution);
+  if (!status) return fail(status.error());
+  return in;
+}
+
+Result<StepInputs> load_step(const ExecutionArgs& args) {
+  if (args.model.empty()) return fail(Code::kUsage, "--model is missing", "comity model list names the library's");
+  auto model = workload::load_model(args.model);
+  if (!model) return fail(model.error());
   if (!args.execution.empty()) {
     auto execution = workload::load_execution(args.execution);
     if (!execution) return fail(execution.error());
-    in.execution = std::move(*execution);
+    return load_step(args, std::move(*model), std::move(*execution));
   }
-  replace_values(args, in.execution);
-  if (args.execution.empty()) {
-    Execution& e = in.execution;
-    e.sequence_parallel = e.tp > 1;
-    if (args.batch == 0) e.batch = e.microbatch * e.dp * e.pp;
-    if (e.virtual_stages > 1 && args.schedule.empty()) e.schedule = Schedule::kInterleaved;
-  }
-  auto status = workload::check_execution(in.execution, in.model, in.system, args.execution);
-  if (!status) return fail(status.error());
-  return in;
+  Execution e;
+  replace_values(args, e);
+  e.sequence_parallel = e.tp > 1;
+  if (args.batch == 0) e.batch = e.microbatch * e.dp * e.pp;
+  if (e.virtual_stages > 1 && args.schedule.empty()) e.schedule = Schedule::kInterleaved;
+  return load_step(args, std::move(*model), std::move(e));
 }
 
 }  // namespace comity::cli

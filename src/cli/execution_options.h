@@ -37,5 +37,8 @@ struct StepInputs {
 };
 [[nodiscard]] Result<workload::CostModel> parse_cost(const std::string& name);  // nccl, alpha_beta
 [[nodiscard]] Result<StepInputs> load_step(const ExecutionArgs& args);
+// With a model and an execution from elsewhere.
+[[nodiscard]] Result<StepInputs> load_step(const ExecutionArgs& args, workload::Model model,
+                                           workload::Execution execution);
 
 }  // namespace comity::cli

@@ -145,7 +145,8 @@ std::string estimate_text(const StepInputs& in, const Estimate& e) {
   return out;
 }
 
-std::string estimate_page(const StepInputs& in, const Estimate& e, const std::string& line, const std::string& json) {
+std::string estimate_page(const StepInputs& in, const Estimate& e, const std::string& line, const std::string& json,
+                          const std::string& timeline) {
   report::Page page(fmt::format("{} on {}", in.model.name, in.system.name), "where a training step goes");
   page.figures({{"step", fmt::format("{:.4g} s", e.iteration_s)},
                 {"TFLOP/s a GPU", fmt::format("{:.1f}", e.tflops_per_gpu)},
@@ -165,6 +166,7 @@ std::string estimate_page(const StepInputs& in, const Estimate& e, const std::st
   }
   bars.series.push_back(std::move(series));
   page.chart(report::draw(bars));
+  if (!timeline.empty()) page.section("Pipeline").chart(timeline);
   page.section("Memory by stage");
   page.table(memory_table(workload::memory_by_stage(in.model, in.execution, in.system, in.cost)));
   page.section("Inputs").code(line).code(workload::execution_toml(in.execution));

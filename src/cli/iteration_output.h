@@ -18,6 +18,6 @@ namespace comity::cli {
 // The two or three sentences above the tables.
 [[nodiscard]] std::string estimate_text(const StepInputs& in, const workload::Estimate& e);
 [[nodiscard]] std::string estimate_page(const StepInputs& in, const workload::Estimate& e, const std::string& line,
-                                        const std::string& json);
+                                        const std::string& json, const std::string& timeline);
 
 }  // namespace comity::cli

@@ -11,6 +11,7 @@
 #include "cli/command_words.h"
 #include "cli/execution_options.h"
 #include "cli/output_folder.h"
+#include "cli/step_timeline.h"
 #include "plan/parallelism.h"
 #include "report/chart.h"
 #include "report/html.h"
@@ -44,6 +45,7 @@ struct PlanArgs {
 struct Answer {
   ParallelismPlan plan;
   double wall_s = 0;
+  StepTimeline timeline;  // of the best
   Result<Candidate> megatron = fail(Code::kInput, "not asked");
   Result<plan::AlpaPlan> alpa = fail(Code::kInput, "not asked");
 };
@@ -199,6 +201,7 @@ std::string plan_page(const ParallelismQuestion& q, const Answer& a, const std::
                 {"memory", fmt::format("{:.1f} GiB", best.memory_bytes / kGibi)},
                 {"ways", format_count(a.plan.legal)}});
   page.section("Best").table(candidates_table(a.plan.best)).bullets(reasons(q, a));
+  if (!a.timeline.chart.empty()) page.section("Pipeline of the best").chart(a.timeline.chart);
   page.section("Time against memory");
   report::LineChart chart;
   chart.title = "Pareto front";
@@ -244,6 +247,7 @@ void print_answer(const ParallelismQuestion& q, const Answer& a, const Globals& 
       format_count(a.plan.pruned), format_count(a.plan.too_large), a.wall_s);
   fmt::print("{}\n", candidates_table(a.plan.best).text(globals.colour));
   for (const std::string& reason : reasons(q, a)) fmt::print("{}\n", reason);
+  if (!a.timeline.text.empty()) fmt::print("\n{}", a.timeline.text);
   const auto command = megatron_command(q, a);
   if (command) fmt::print("\n{}", *command);
 }
@@ -259,6 +263,9 @@ Status run_parallelism(const CLI::App& sub, const PlanArgs& args, const Globals&
   a.wall_s = static_cast<double>(steady_ns() - begin) * 1e-9;
   if (a.plan.best.empty()) return fail(Code::kInterrupted, "interrupted before anything was found");
   a.megatron = plan::megatron_rule(*q);
+  auto timeline = step_timeline({q->model, a.plan.best.front().execution, q->system, q->cost});
+  if (!timeline) return fail(timeline.error());
+  a.timeline = std::move(*timeline);
   if (args.alpa) {
     a.alpa = plan::alpa_search(*q);
     if (!a.alpa) return fail(a.alpa.error());

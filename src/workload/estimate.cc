@@ -254,7 +254,8 @@ class Estimator {
     if (e_.zero == 0) return time(Collective::kAllReduce, gradient);
     const double reduce = time(Collective::kReduceScatter, gradient);
     const double gather = time(Collective::kAllGather, 2 * parameters);
-    return e_.zero < 3 ? reduce + gather : reduce + 2 * gather;
+    // Sharded weights come together for each pass of each micro-batch, and gradients are reduced behind each.
+    return e_.zero < 3 ? reduce + gather : microbatches_ * (reduce + 2 * gather);
   }
   // What of the synchronisation the computation does not hide: the last bucket, and what exceeds the pass beside it.
   [[nodiscard]] double exposed(double sync) const {
@@ -264,7 +265,8 @@ class Estimator {
     const double backward = pass_.all_backward();
     const double forward = e_.zero > 0 ? pass_.all_forward() : 0;
     // Of v chunks, all but the last one's gradients leave while p micro-batches of each chunk behind it go back.
-    const double window = (backward + forward) * (1 - 1 / layers) +
+    const double passes = e_.zero == 3 ? microbatches_ : 1;
+    const double window = passes * (backward + forward) * (1 - 1 / layers) +
                           (chunks - 1) / chunks * backward * std::min(microbatches_, real(e_.pp));
     return sync / layers + std::max(0.0, sync * (1 - 1 / layers) - window);
   }

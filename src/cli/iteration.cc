@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/command_words.h"
 #include "cli/execution_options.h"
+#include "cli/iteration_calculon.h"
 #include "cli/iteration_output.h"
 #include "cli/output_folder.h"
 #include "cli/step_timeline.h"
@@ -156,6 +157,7 @@ void add_iteration(CLI::App& root, Chosen& chosen) {
   estimate->callback([args, estimate, &chosen] {
     chosen.run = [args, estimate](const Globals& globals) {
       if (args->own.cost == "astra_unaware") return run_astra(*args, globals);
+      if (args->own.cost == "calculon") return run_calculon(args->own, globals);
       if (args->own.cost == "simai") return run_simai(*args, globals);
       return run_own(*estimate, *args, globals);
     };

@@ -13,6 +13,7 @@
 #include "cli/execution_options.h"
 #include "cli/iteration_calculon.h"
 #include "cli/iteration_output.h"
+#include "cli/iteration_traffic.h"
 #include "cli/output_folder.h"
 #include "cli/step_timeline.h"
 #include "workload/estimate.h"
@@ -139,7 +140,7 @@ void add_foreign_options(CLI::App* sub, const std::shared_ptr<IterationArgs>& ar
 }  // namespace
 
 void add_iteration(CLI::App& root, Chosen& chosen) {
-  CLI::App* noun = root.add_subcommand("iteration", "one step of training: estimate");
+  CLI::App* noun = root.add_subcommand("iteration", "one step of training: estimate, traffic");
   noun->require_subcommand(1);
   noun->footer("Example: comity iteration estimate --model gpt3-175b --system dgx-a100 --tp 8 --pp 8 --batch 64");
   CLI::App* estimate = noun->add_subcommand("estimate", "how long a step takes, where the time goes, whether it fits");
@@ -161,6 +162,16 @@ void add_iteration(CLI::App& root, Chosen& chosen) {
       if (args->own.cost == "simai") return run_simai(*args, globals);
       return run_own(*estimate, *args, globals);
     };
+  });
+  CLI::App* traffic = noun->add_subcommand("traffic", "which rank sends how much to which");
+  traffic->footer(
+      "Example: comity iteration traffic --model mixtral-8x7b --system dgx-h100 --pp 4 --dp 8 --ep 8 --batch 64");
+  auto traffic_args = std::make_shared<ExecutionArgs>();
+  auto csv = std::make_shared<std::string>();
+  add_execution_options(traffic, traffic_args);
+  traffic->add_option("--csv", *csv, "leave the matrix in this file, an edge a line: from, to, bytes, kind");
+  traffic->callback([traffic_args, csv, &chosen] {
+    chosen.run = [traffic_args, csv](const Globals& globals) { return run_traffic(*traffic_args, *csv, globals); };
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// comity bench [queue|replay]: the speeds that the README states, measured here and now, each answer checked.
+// comity bench [queue|replay|step]: the speeds that the README states, measured here and now, each answer checked.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "cli/bench_step.h"
 #include "cli/command.h"
 #include "sim/queue_speed.h"
 #include "trace/reader.h"
@@ -15,13 +16,6 @@
 
 namespace comity::cli {
 namespace {
-
-struct Measured {
-  std::string name;
-  double value;
-  std::string unit;
-  std::string note;
-};
 
 // Poisson arrivals at the offered load on `gpus`, sizes 1 to 8, exponential run times: deterministic.
 trace::Trace steady_trace(std::size_t jobs, double gpus, double load, std::uint64_t seed) {
@@ -132,8 +126,8 @@ void add_bench(CLI::App& root, Chosen& chosen) {
     std::size_t jobs = 1'000'000;
   };
   auto args = std::make_shared<Args>();
-  sub->add_option("name", args->name, "queue, replay or all (default)")
-      ->check(CLI::IsMember({"queue", "replay", "all"}));
+  sub->add_option("name", args->name, "queue, replay, step or all (default)")
+      ->check(CLI::IsMember({"queue", "replay", "step", "all"}));
   sub->add_option("--trace", args->trace, "a trace to replay on 64x8 (default: a synthetic one)");
   sub->add_option("--jobs", args->jobs, "jobs of the synthetic trace (default 1,000,000)")
       ->check(CLI::Range(1, 100'000'000));
@@ -141,8 +135,10 @@ void add_bench(CLI::App& root, Chosen& chosen) {
     chosen.run = [args](const Globals& globals) -> Status {
       std::vector<Measured> list;
       Status status;
-      if (args->name != "replay") status = bench_queue(list);
-      if (status && args->name != "queue") status = bench_replay(args->trace, args->jobs, globals.seed, list);
+      const auto wanted = [&](const char* name) { return args->name == name || args->name == "all"; };
+      if (wanted("queue")) status = bench_queue(list);
+      if (status && wanted("step")) status = bench_step(list);
+      if (status && wanted("replay")) status = bench_replay(args->trace, args->jobs, globals.seed, list);
       const bool partial = !status && status.error().code == Code::kInterrupted;
       if (status || (partial && !list.empty())) print(list, partial, globals);
       return status;

@@ -35,7 +35,8 @@ def call(command, folder, shell=False):
         return 124, "", "timed out"
 
 
-MEASURED = """model,heads,hidden,layers,seq,vocab,tp,pp,interleave,gpus,global_batch,microbatch,full_recompute_s,seqpar_selective_s
+MEASURED = """model,heads,hidden,layers,seq,vocab,tp,pp,interleave,gpus,global_batch,microbatch,full_recompute_s,\
+seqpar_selective_s
 22B,64,6144,48,2048,51200,8,1,1,8,4,4,1.42,1.1
 """
 

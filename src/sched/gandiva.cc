@@ -46,6 +46,12 @@ class Gandiva : public Policy {
 
   void decide(Pass& pass, std::uint32_t group) override {
     if (group == 0) begin(pass);
+    take_turns(pass, group);
+    take_in(pass);
+  }
+
+ private:
+  void take_turns(Pass& pass, std::uint32_t group) {
     const Time next = ticks_.next(pass.now(), set_.slice);
     start_waiting(pass, group);
     if (!somebody_waits(pass, group)) return;
@@ -60,7 +66,6 @@ class Gandiva : public Policy {
     asked_ = wake;
   }
 
- private:
   struct Run {
     std::uint64_t start = 0;  // order of starting
     Time since = 0;
@@ -87,7 +92,15 @@ class Gandiva : public Policy {
   void begin(Pass& pass) {
     const State& state = pass.state();
     for (const JobId id : state.left()) left(state, id.value);
-    for (const JobId id : state.queue_changes()) {
+    seen_ = 0;
+    take_in(pass);
+  }
+  // Jobs that joined the waiting ones since the last look: those that were suspended, and those whose owner thereby
+  // came below its limit, too.
+  void take_in(Pass& pass) {
+    const State& state = pass.state();
+    for (; seen_ < state.queue_changes().size(); ++seen_) {
+      const JobId id = state.queue_changes()[seen_];
       if (state.ended(id)) {
         place_.erase(id.value);
       } else if (state.in_line(id)) {
@@ -315,15 +328,16 @@ class Gandiva : public Policy {
       if (it->second.joinable) partners_.remove(it->second.kind, it->second.start);
       runs_.erase(it);
       pass.preempt(job, set_.suspend_cost);
-      if (pass.state().in_line(JobId(job))) enter(pass, job);
     }
+    take_in(pass);
   }
 
   Settings set_;
   Ticks ticks_;
   Packing packing_;
   Partners partners_;
-  OwnedQueues queues_;  // owner = class of packing, rank = place in the queue
+  OwnedQueues queues_;     // owner = class of packing, rank = place in the queue
+  std::size_t seen_ = 0;  // of State::queue_changes() in this pass
   std::unordered_map<std::uint32_t, std::int64_t> place_;
   std::int64_t places_ = 0;
   std::unordered_map<std::uint32_t, Run> runs_;

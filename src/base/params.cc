@@ -16,6 +16,8 @@ namespace comity {
 
 namespace {
 
+constexpr double kNoBound = 1e18;  // a range that goes so far has no end
+
 using Typed = std::variant<bool, std::int64_t, double, std::string>;
 
 struct Refusal {
@@ -58,7 +60,10 @@ tl::expected<std::pair<Typed, double>, Refusal> parse_value(const Param& p, std:
       if (const auto i = parse_int(text)) return std::pair(Typed(*i), static_cast<double>(*i));
       return refuse("not a whole number");
     case Param::Type::kReal:
-      if (text == "inf") return std::pair(Typed(std::numeric_limits<double>::infinity()), p.high);
+      if (text == "inf") {
+        const double infinity = std::numeric_limits<double>::infinity();
+        return std::pair(Typed(infinity), p.high >= kNoBound ? p.high : infinity);
+      }
       if (const auto d = parse_double(text)) return std::pair(Typed(*d), *d);
       return refuse("not a number");
     case Param::Type::kTime:

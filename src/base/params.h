@@ -36,7 +36,8 @@ class Params {
   explicit Params(std::vector<Param> declared);  // all at their defaults
 
   // Parses and checks against the declaration. Unknown name: kUsage with the nearest one; out of range: kUsage naming
-  // the range. "inf" is accepted for kReal.
+  // the range. "inf" is accepted for kReal where the range has no end or
+  // one beyond 1e18.
   [[nodiscard]] Status set(std::string_view name, std::string_view value, std::string origin = "flag");
   [[nodiscard]] bool knows(std::string_view name) const;
   // The numbers of the file that a kFile names; kInput with the number that is out of range.

@@ -55,6 +55,17 @@ TEST(ParamsTest, SetKeepsTextAndOrigin) {
   EXPECT_EQ(params.origin("easy.on"), "flag");
 }
 
+TEST(ParamsTest, InfinityIsForRangesWithoutEnd) {
+  Params params(
+      {declare("a.part", Param::Type::kReal, "0.5", 0, 1), declare("a.factor", Param::Type::kReal, "1", 0, 1e18)});
+  const Status refused = params.set("a.part", "inf");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().field, "a.part");
+  EXPECT_EQ(params.real("a.part"), 0.5);
+  ASSERT_TRUE(params.set("a.factor", "inf"));
+  EXPECT_TRUE(std::isinf(params.real("a.factor")));
+}
+
 TEST(ParamsTest, UnknownNamesGetTheNearest) {
   Params params = example();
   const Status status = params.set("easy.dept", "1");

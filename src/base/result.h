@@ -51,5 +51,15 @@ using Status = Result<void>;
                                      .hint = std::move(hint),
                                      .cause = {}});
 }
+// A wrong command line, and which option or argument of it: "--nodes".
+[[nodiscard]] inline tl::unexpected<Error> fail_option(std::string option, std::string message, std::string hint = {}) {
+  return tl::unexpected<Error>(Error{.code = Code::kUsage,
+                                     .message = std::move(message),
+                                     .file = {},
+                                     .line = 0,
+                                     .field = std::move(option),
+                                     .hint = std::move(hint),
+                                     .cause = {}});
+}
 
 }  // namespace comity

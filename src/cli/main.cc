@@ -61,13 +61,33 @@ int checked(int status, Output output, int code = 0) {
   return static_cast<int>(written.error().code);
 }
 
-int usage_error(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
-  if (e.get_exit_code() == 0) return checked(app.exit(e), wanted_output(argc, argv));  // --help, --version
+// What the parser says, with the option or argument that it is about as the field.
+Error usage_of(std::string message) {
+  static const std::string kUnexpected = "The following argument was not expected: ";
+  static const std::string kRequired = " is required";
   Error error;
   error.code = Code::kUsage;
-  error.message = e.what();
   error.hint = "see --help";
-  print_error(error, wanted_output(argc, argv));
+  const std::size_t colon = message.find(": ");
+  if (message.starts_with(kUnexpected)) {
+    error.field = message.substr(kUnexpected.size());
+    error.message = "was not expected";
+  } else if (const std::size_t space = message.find(' ');
+             space != std::string::npos && message.compare(space, std::string::npos, kRequired) == 0) {
+    error.field = message.substr(0, space);
+    error.message = "is required";
+  } else if (colon != std::string::npos && message.find(' ') > colon) {
+    error.field = message.substr(0, colon);
+    error.message = message.substr(colon + 2);
+  } else {
+    error.message = std::move(message);
+  }
+  return error;
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
+  if (e.get_exit_code() == 0) return checked(app.exit(e), wanted_output(argc, argv));  // --help, --version
+  print_error(usage_of(e.what()), wanted_output(argc, argv));
   return static_cast<int>(Code::kUsage);
 }
 

@@ -64,8 +64,8 @@ Result<Inputs> read_inputs(const PlacementArgs& args, std::uint64_t seed) {
   const std::int64_t begin = steady_ns();
   Inputs in;
   if (args.pods.empty() != args.cluster.empty())
-    return fail(Code::kUsage, "pods and --cluster go together",
-                "give both files, or neither for a made-up cluster and workload");
+    return fail_option("--cluster", "and pods go together",
+                       "give both files, or neither for a made-up cluster and workload");
   if (args.pods.empty()) {
     in.nodes = twin::synthetic_share_nodes(kSyntheticNodes);
     in.pods = twin::synthetic_pods(kSyntheticPods, seed);

@@ -58,7 +58,7 @@ Result<std::vector<const sched::PolicyInfo*>> chosen_policies(const ReplayArgs& 
     if (!info) return fail(info.error());
     if (std::find(list.begin(), list.end(), *info) == list.end()) list.push_back(*info);
   }
-  if (list.empty()) return fail(Code::kUsage, "no policy", "give --policy fifo,sing or --policy all");
+  if (list.empty()) return fail_option("--policy", "no policy", "give --policy fifo,sing or --policy all");
   return list;
 }
 
@@ -67,7 +67,7 @@ Result<Params> parse_params(const std::vector<std::string>& sets) {
   for (const std::string& set : sets) {
     const std::size_t eq = set.find('=');
     if (eq == std::string::npos)
-      return fail(Code::kUsage, fmt::format("--set {}: no '='", printable(set)), "write --set policy.parameter=value");
+      return fail_option("--set", fmt::format("'{}' has no '='", printable(set)), "write --set policy.parameter=value");
     if (auto status = params.set(set.substr(0, eq), set.substr(eq + 1)); !status) return fail(status.error());
   }
   for (const Param& p : params.declared()) {
@@ -80,11 +80,10 @@ Result<Params> parse_params(const std::vector<std::string>& sets) {
 }
 
 Result<cluster::ClusterSpec> parse_spec(const ReplayArgs& args) {
-  if (!args.nodes.empty() && !args.cluster.empty())
-    return fail(Code::kUsage, "--nodes and --cluster exclude each other");
+  if (!args.nodes.empty() && !args.cluster.empty()) return fail_option("--cluster", "and --nodes exclude each other");
   if (!args.nodes.empty()) return cluster::parse_nodes(args.nodes);
   if (!args.cluster.empty()) return cluster::read_cluster(args.cluster);
-  return fail(Code::kUsage, "which cluster?", "give --nodes 56x8 or --cluster FILE");
+  return fail_option("--cluster", "which cluster?", "give --nodes 56x8 or --cluster FILE");
 }
 
 // Pool::check_spec, whose errors know no file.
@@ -94,7 +93,8 @@ Status check_spec(const ReplayArgs& args, const cluster::ClusterSpec& spec, clus
   Error error = std::move(status.error());
   if (args.cluster.empty()) {
     error.code = Code::kUsage;
-    error.message = fmt::format("--nodes {}: {}", printable(args.nodes), error.message);
+    error.field = "--nodes";
+    error.message = fmt::format("{}: {}", printable(args.nodes), error.message);
     return fail(std::move(error));
   }
   error.file = args.cluster;
@@ -169,7 +169,7 @@ Result<Setup> parse(const ReplayArgs& args, const Globals& globals) {
   if (!colocation) return fail(colocation.error());
   setup.colocation = std::move(*colocation);
   if (std::count(args.traces.begin(), args.traces.end(), "-") > 1)
-    return fail(Code::kUsage, "standard input can be only one of the traces");
+    return fail_option("trace", "standard input can be only one of the traces");
   return setup;
 }
 

@@ -31,8 +31,8 @@ Status parse_step(const std::string& text, const char* option, Time& step) {
   if (text.empty()) return {};
   const auto length = parse_length(text);
   if (!length || *length == 0)
-    return fail(Code::kUsage, fmt::format("{} {}: is no length of time above 0", option, printable(text)),
-                "seconds, or 5m, 1h, 1d");
+    return fail_option(option, fmt::format("'{}' is no length of time above 0", printable(text)),
+                       "seconds, or 5m, 1h, 1d");
   step = *length;
   return {};
 }
@@ -40,8 +40,8 @@ Status parse_step(const std::string& text, const char* option, Time& step) {
 Status parse(AnonymiseArgs& args) {
   trace::AnonymiseOptions& o = args.options;
   if (args.key_file.empty() == args.new_key.empty())
-    return fail(Code::kUsage, args.key_file.empty() ? "which key?" : "--key-file and --new-key exclude each other",
-                "--new-key FILE makes one, --key-file FILE uses it again");
+    return fail_option("--key-file", args.key_file.empty() ? "which key?" : "and --new-key exclude each other",
+                       "--new-key FILE makes one, --key-file FILE uses it again");
   auto fields = trace::parse_fields(args.fields, false, "--fields");
   if (!fields) return fail(std::move(fields.error()));
   const auto in = [](const std::vector<trace::Field>& list) {
@@ -57,7 +57,7 @@ Status parse(AnonymiseArgs& args) {
   }
   o.hash = std::move(*fields);
   o.ids = args.ids == "hash" ? trace::Ids::kHash : args.ids == "keep" ? trace::Ids::kKeep : trace::Ids::kNumber;
-  if (o.whole_weeks && !o.shift_time) return fail(Code::kUsage, "--whole-weeks changes nothing without --shift-time");
+  if (o.whole_weeks && !o.shift_time) return fail_option("--whole-weeks", "changes nothing without --shift-time");
   if (Status status = parse_step(args.round_submit, "--round-submit", o.round_submit); !status) return status;
   return parse_step(args.round_duration, "--round-duration", o.round_duration);
 }

@@ -38,12 +38,12 @@ Result<trace::MergeOptions> parse_options(const MergeArgs& args) {
   for (const std::string& word : words(args.offsets)) {
     const auto offset = parse_length(word);
     if (!offset)
-      return fail(Code::kUsage, fmt::format("--offset {}: is no length of time", printable(word)),
-                  "seconds, or 36h, 2d, 1w, one for each trace");
+      return fail_option("--offset", fmt::format("'{}' is no length of time", printable(word)),
+                         "seconds, or 36h, 2d, 1w, one for each trace");
     options.offsets.push_back(*offset);
   }
   if (std::count(args.paths.begin(), args.paths.end(), "-") > 1)
-    return fail(Code::kUsage, "standard input can be only one of the traces");
+    return fail_option("trace", "standard input can be only one of the traces");
   return options;
 }
 

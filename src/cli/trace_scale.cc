@@ -27,8 +27,8 @@ Status parse_window(const std::string& text, const char* option, Time& at) {
   if (text.empty()) return {};
   const auto length = parse_length(text);
   if (!length)
-    return fail(Code::kUsage, fmt::format("{} {}: is no length of time", option, printable(text)),
-                "seconds since the trace's origin, or 36h, 2d, 1w");
+    return fail_option(option, fmt::format("'{}' is no length of time", printable(text)),
+                       "seconds since the trace's origin, or 36h, 2d, 1w");
   at = *length;
   return {};
 }
@@ -41,7 +41,7 @@ Status run_scale(ScaleArgs& args, const Globals& globals) {
   if (!args.nodes.empty()) {
     const auto spec = cluster::parse_nodes(args.nodes);
     if (!spec) return fail(spec.error());
-    if (!o.load) return fail(Code::kUsage, "--nodes is for --load, which isn't given");
+    if (!o.load) return fail_option("--nodes", "is for --load, which isn't given");
     o.gpus = spec->gpus();
   }
   Result<trace::Trace> trace = read_trace(args.in, args.read, globals);

@@ -93,7 +93,7 @@ Status run_lublin(LublinArgs& args, const Globals& globals) {
   for (const std::string& set : args.sets) {
     const std::size_t eq = set.find('=');
     if (eq == std::string::npos)
-      return fail(Code::kUsage, fmt::format("--set {}: no '='", printable(set)), "write --set batch.a1=6.57");
+      return fail_option("--set", fmt::format("'{}' has no '='", printable(set)), "write --set batch.a1=6.57");
     if (Status status = args.options.params.set(set.substr(0, eq), set.substr(eq + 1)); !status) return status;
   }
   const Result<trace::Trace> trace = trace::synth_lublin(args.options);

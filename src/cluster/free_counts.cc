@@ -21,18 +21,23 @@ void FreeCounts::assign(const Pool& pool) {
   }
 }
 
-void FreeCounts::release(const Pool& pool, const Allocation& a) {
-  if (a.parts.empty()) free_[a.node_class] += a.gpus;
+void FreeCounts::release(const Pool& pool, const Allocation& a) { change(pool, a, 1); }
+
+void FreeCounts::take_back(const Pool& pool, const Allocation& a) { change(pool, a, -1); }
+
+void FreeCounts::change(const Pool& pool, const Allocation& a, int sign) {
+  if (a.parts.empty()) free_[a.node_class] += sign * static_cast<std::int64_t>(a.gpus);
   for (const Part& part : a.parts) {
     Node& node = node_[part.node.index()];
     if (node.round != round_) node = {round_, pool.free_count(part.node)};
-    const auto more = static_cast<std::uint32_t>(std::popcount(part.gpus));
+    const int more = sign * std::popcount(part.gpus);
+    const auto free = static_cast<std::uint32_t>(static_cast<int>(node.free) + more);
     if (pool.is_up(part.node)) {
       free_[a.node_class] += more;
       --nodes_[a.node_class * kLevels + node.free];
-      ++nodes_[a.node_class * kLevels + node.free + more];
+      ++nodes_[a.node_class * kLevels + free];
     }
-    node.free += more;
+    node.free = free;
   }
 }
 

@@ -15,10 +15,12 @@ class FreeCounts {
  public:
   void assign(const Pool& pool);
   void release(const Pool& pool, const Allocation& a);
+  void take_back(const Pool& pool, const Allocation& a);  // undoes release()
   [[nodiscard]] bool fits(const Pool& pool, const Shape& shape, Pool::Where where) const;
 
  private:
   static constexpr std::uint32_t kLevels = 65;
+  void change(const Pool& pool, const Allocation& a, int sign);
   [[nodiscard]] bool class_fits(const Pool& pool, std::uint32_t c, const Shape& shape) const;
 
   struct Node {

@@ -38,8 +38,9 @@ Result<ShareRule> parse_share_rule(const std::string& name) {
     names.push_back(info.name);
   }
   const std::string near = nearest(name, names);
-  return fail(Code::kUsage, fmt::format("no placement rule {}", printable(name)),
-              near.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", near));
+  return fail_option(
+      "--rules", fmt::format("no placement rule {}", printable(name)),
+      near.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", near));
 }
 
 const std::string& share_rule_name(ShareRule rule) {

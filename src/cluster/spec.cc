@@ -28,8 +28,8 @@ Result<Placement> parse_placement(const std::string& name) {
   const auto it = std::find(names.begin(), names.end(), name);
   if (it != names.end()) return static_cast<Placement>(it - names.begin());
   const std::string near = nearest(name, names);
-  return fail(
-      Code::kUsage, fmt::format("unknown placement '{}'", printable(name)),
+  return fail_option(
+      "--placement", fmt::format("unknown placement '{}'", printable(name)),
       near.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : fmt::format("did you mean '{}'?", near));
 }
 
@@ -45,8 +45,8 @@ std::uint64_t ClusterSpec::gpus() const {
 
 Result<ClusterSpec> parse_nodes(const std::string& text) {
   const auto bad = [&](const std::string& why) {
-    return fail(Code::kUsage, fmt::format("--nodes {}: {}", printable(text), why),
-                "write NODESxGPUS, for example --nodes 56x8");
+    return fail_option("--nodes", fmt::format("{}: {}", printable(text), why),
+                       "write NODESxGPUS, for example --nodes 56x8");
   };
   const std::size_t x = text.find('x');
   if (x == std::string::npos) return bad("no 'x' between the number of nodes and the GPUs of each");

@@ -114,6 +114,18 @@ TEST(Cells, WithoutTheBuddyRuleItDoesNot) {
 }
 
 // Feasibility of cells by trying to lay them out, widest first, which is exact where sizes divide one another.
+TEST(Cells, NodesNarrowerThanWhatIsAskedOfEachHoldNothing) {
+  VirtualClusters plain({1, 2}, 2, 2);
+  const std::size_t a = plain.add_rest();
+  EXPECT_FALSE(plain.could(a, 2, 3));
+  EXPECT_FALSE(plain.allocate(a, 2, 3, nothing).has_value());
+  VirtualClusters racks({1, 2, 4}, 2, 2);
+  const std::size_t b = racks.add_rest();
+  EXPECT_FALSE(racks.could(b, 1, 4));
+  EXPECT_FALSE(racks.allocate(b, 1, 4, nothing).has_value());
+  EXPECT_TRUE(racks.allocate(b, 0, 4, nothing).has_value());
+}
+
 TEST(Cells, FeasibleIsWhatCanBeLaidOut) {
   EXPECT_TRUE(rc::check([] {
     const std::vector<std::uint32_t> sizes = {1, 2, 8};

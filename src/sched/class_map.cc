@@ -18,8 +18,8 @@ Result<ClassMap> parse_class_map(const std::string& parameter, const std::string
     std::optional<std::int64_t> value;
     if (equals != std::string::npos) value = parse_int(std::string_view(item).substr(equals + 1));
     if (!value || equals == 0 || *value < -kMost || *value > kMost)
-      return fail(Code::kUsage, fmt::format("{}: '{}' is not NAME=NUMBER", parameter, printable(item)),
-                  "write for example prod=10,dev=-1 with numbers from -1000000 to 1000000");
+      return fail_option(parameter, fmt::format("'{}' is not NAME=NUMBER", printable(item)),
+                         "write for example prod=10,dev=-1 with numbers from -1000000 to 1000000");
     map[item.substr(0, equals)] = *value;
     at = end + 1;
   }

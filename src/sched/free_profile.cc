@@ -145,6 +145,22 @@ Time FreeProfile::earliest(Time from, std::int64_t gpus, Time length) const {
   return start;
 }
 
+bool FreeProfile::holds(Time from, std::int64_t gpus, Time length) const {
+  std::size_t i = block_of(from);
+  for (bool first = true; i < blocks_.size(); ++i, first = false) {
+    const Block& b = blocks_[i];
+    const std::int64_t need = gpus - b.pending;
+    if (!first && b.at.front() - from >= length) return true;
+    if (b.high < need) return false;
+    if (b.low >= need) continue;
+    for (std::size_t k = first ? step_of(b, from) : 0; k < b.at.size(); ++k) {
+      if (b.at[k] - from >= length) return true;
+      if (b.free[k] < need) return false;
+    }
+  }
+  return true;
+}
+
 std::int64_t FreeProfile::free_at(Time t) const {
   const Block& b = blocks_[block_of(t)];
   return b.free[step_of(b, t)] + b.pending;

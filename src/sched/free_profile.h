@@ -25,6 +25,8 @@ class FreeProfile {
   void add(Time from, Time to, std::int64_t gpus);
   // The earliest t >= from such that free >= gpus during [t, t + length). kNever when there is none.
   [[nodiscard]] Time earliest(Time from, std::int64_t gpus, Time length) const;
+  // Whether free >= gpus during [from, from + length): earliest() would give `from`.
+  [[nodiscard]] bool holds(Time from, std::int64_t gpus, Time length) const;
   // Free GPUs at an instant, and the first step after it (kNever when there is none).
   [[nodiscard]] std::int64_t free_at(Time t) const;
   [[nodiscard]] Time next_step(Time t) const;

@@ -48,6 +48,7 @@ TEST(FreeProfile, AgreesWithOneNumberAnInstant) {
       plain.add(at, at + length, -g);
       const auto probe = now + static_cast<Time>(rng.below(200));
       ASSERT_EQ(profile.free_at(probe), plain.at(probe));
+      ASSERT_EQ(profile.holds(probe, g, length), plain.earliest(probe, g, length) == probe);
     }
     EXPECT_GT(profile.steps(), 1U);
   }

@@ -46,6 +46,12 @@ class Gandiva : public Policy {
 
   void decide(Pass& pass, std::uint32_t group) override {
     if (group == 0) begin(pass);
+    take_turns(pass, group);
+    take_in(pass);
+  }
+
+ private:
+  void take_turns(Pass& pass, std::uint32_t group) {
     const Time next = ticks_.next(pass.now(), set_.slice);
     start_waiting(pass, group);
     if (!somebody_waits(pass, group)) return;
@@ -60,7 +66,6 @@ class Gandiva : public Policy {
     asked_ = wake;
   }
 
- private:
   struct Run {
     std::uint64_t start = 0;  // order of starting
     Time since = 0;
@@ -87,7 +92,15 @@ class Gandiva : public Policy {
   void begin(Pass& pass) {
     const State& state = pass.state();
     for (const JobId id : state.left()) left(state, id.value);
-    for (const JobId id : state.queue_changes()) {
+    seen_ = 0;
+    take_in(pass);
+  }
+  // Jobs that joined the waiting ones since the last look: those that were suspended, and those whose owner thereby
+  // came below its limit, too.
+  void take_in(Pass& pass) {
+    const State& state = pass.state();
+    for (; seen_ < state.queue_changes().size(); ++seen_) {
+      const JobId id = state.queue_changes()[seen_];
       if (state.ended(id)) {
         place_.erase(id.value);
       } else if (state.in_line(id)) {
@@ -265,9 +278,7 @@ class Gandiva : public Policy {
       const ShapeClass& s = pass.state().shape(queues_.list(front.list).shape);
       if (!choose(pass.state(), s)) continue;  // nor will others of its shape
       for (const Victim& v : chosen_) suspend(pass, v);
-      std::erase_if(victims_, [&](const Victim& v) {
-        return std::any_of(chosen_.begin(), chosen_.end(), [&](const Victim& c) { return c.job == v.job; });
-      });
+      forget_chosen();
       if (start_alone(pass, front)) advance(pass, front);
     }
   }
@@ -299,14 +310,28 @@ class Gandiva : public Policy {
       fits = room_.fits(s.shape, s.where);
     }
     if (!fits) return false;
+    tried_ = chosen_.size();
     for (std::size_t i = chosen_.size(); chosen_.size() > 1 && i-- > 0;) {
-      room_.assign(pool);
-      for (std::size_t k = 0; k < chosen_.size(); ++k) {
-        if (k != i) room_.release(running(state, chosen_[k].job).allocation);
+      const Allocation& where = running(state, chosen_[i].job).allocation;
+      room_.take_back(where);
+      if (room_.fits(s.shape, s.where)) {
+        chosen_.erase(chosen_.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        room_.release(where);
       }
-      if (room_.fits(s.shape, s.where)) chosen_.erase(chosen_.begin() + static_cast<std::ptrdiff_t>(i));
     }
     return true;
+  }
+  // Takes the chosen ones out of victims_; they are among the first `tried_`.
+  void forget_chosen() {
+    auto next = chosen_.begin();
+    const auto end = victims_.begin() + static_cast<std::ptrdiff_t>(tried_);
+    const auto kept = std::remove_if(victims_.begin(), end, [&](const Victim& v) {
+      const bool gone = next != chosen_.end() && next->job == v.job;
+      next += gone ? 1 : 0;
+      return gone;
+    });
+    victims_.erase(kept, end);
   }
   void suspend(Pass& pass, const Victim& victim) {
     for (const std::uint32_t job : {victim.job, victim.partner}) {
@@ -315,15 +340,16 @@ class Gandiva : public Policy {
       if (it->second.joinable) partners_.remove(it->second.kind, it->second.start);
       runs_.erase(it);
       pass.preempt(job, set_.suspend_cost);
-      if (pass.state().in_line(JobId(job))) enter(pass, job);
     }
+    take_in(pass);
   }
 
   Settings set_;
   Ticks ticks_;
   Packing packing_;
   Partners partners_;
-  OwnedQueues queues_;  // owner = class of packing, rank = place in the queue
+  OwnedQueues queues_;    // owner = class of packing, rank = place in the queue
+  std::size_t seen_ = 0;  // of State::queue_changes() in this pass
   std::unordered_map<std::uint32_t, std::int64_t> place_;
   std::int64_t places_ = 0;
   std::unordered_map<std::uint32_t, Run> runs_;
@@ -333,6 +359,7 @@ class Gandiva : public Policy {
   std::vector<std::uint32_t> lists_;
   std::vector<Victim> victims_;
   std::vector<Victim> chosen_;
+  std::size_t tried_ = 0;                                       // choose() looked at the first so many victims
   std::vector<std::pair<std::uint32_t, std::uint32_t>> nodes_;  // free GPUs, node
   std::vector<Move> moves_;
   Room room_;
@@ -356,8 +383,8 @@ std::vector<Param> params() {
 Status check(const Params& p, const cluster::ClusterSpec&) {
   for (const char* name : {"gandiva.suspend_cost", "gandiva.migrate_cost"}) {
     if (p.time(name) < p.time("gandiva.slice")) continue;
-    return fail(Code::kUsage, fmt::format("{} is not shorter than gandiva.slice", name),
-                "jobs would take turns without getting on: make the slice longer");
+    return fail_option(name, "is not shorter than gandiva.slice",
+                       "jobs would take turns without getting on: make the slice longer");
   }
   return {};
 }

@@ -40,14 +40,6 @@ std::vector<std::string> split_names(const std::string& text) {
   return names;
 }
 
-Error usage(std::string message, std::string hint) {
-  Error error;
-  error.code = Code::kUsage;
-  error.message = std::move(message);
-  error.hint = std::move(hint);
-  return error;
-}
-
 // The sizes of cells on nodes with so many GPUs.
 Result<std::vector<std::uint32_t>> cell_sizes(const Params& p, std::uint32_t node_gpus) {
   std::vector<std::uint32_t> sizes;
@@ -60,8 +52,8 @@ Result<std::vector<std::uint32_t>> cell_sizes(const Params& p, std::uint32_t nod
     const bool good = value && *value >= 1 && *value <= 1'000'000 &&
                       (sizes.empty() || (*value > sizes.back() && *value % sizes.back() == 0));
     if (!good)
-      return fail(usage(fmt::format("hived.levels: '{}' does not follow", printable(item)),
-                        "write ascending numbers of GPUs, each a multiple of the one before it, for example 1,2,4"));
+      return fail_option("hived.levels", fmt::format("'{}' does not follow", printable(item)),
+                         "write ascending numbers of GPUs, each a multiple of the one before it, for example 1,2,4");
     if (*value < node_gpus && node_gpus % *value == 0) sizes.push_back(static_cast<std::uint32_t>(*value));
   }
   sizes.push_back(node_gpus);
@@ -94,9 +86,10 @@ Status give_cells(const Pool& pool, const std::vector<cluster::TenantSpec>& tena
         found = true;
       }
       if (!found)
-        return fail(usage(fmt::format("hived: tenant '{}' owns cells of {} GPUs, which no kind of nodes has",
-                                      printable(tenant.name), cell.gpus),
-                          "cells are a node, hived.levels GPUs of one, or hived.rack_nodes nodes"));
+        return fail_option("hived",
+                           fmt::format("tenant '{}' owns cells of {} GPUs, which no kind of nodes has",
+                                       printable(tenant.name), cell.gpus),
+                           "cells are a node, hived.levels GPUs of one, or hived.rack_nodes nodes");
     }
     kinds.tenants.push_back(tenant.name);
     for (std::size_t c = 0; c < owned.size(); ++c) {
@@ -105,8 +98,8 @@ Status give_cells(const Pool& pool, const std::vector<cluster::TenantSpec>& tena
   }
   for (auto& kind : kinds.of) {
     if (kind && !kind->feasible())
-      return fail(usage("hived: the tenants own more cells than the nodes can hold at once",
-                        "give out fewer cells: cells of one node or rack are never split between nodes"));
+      return fail_option("hived", "the tenants own more cells than the nodes can hold at once",
+                         "give out fewer cells: cells of one node or rack are never split between nodes");
     if (kind) kind->add_rest();
   }
   return {};

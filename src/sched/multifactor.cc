@@ -243,7 +243,7 @@ class SlurmMultifactor : public Policy {
       }
       if (at == kNever || at > now + set_.bf_window) continue;
       profile_.add(at, at + length, -gpus);
-      drop_hopeless(pass);
+      drop_hopeless(pass, at);
     }
     g.last_backfill = now;
     g.seen = changes(pass.state());
@@ -292,11 +292,14 @@ class SlurmMultifactor : public Policy {
       candidates_.push_back({shape, pass.state().shape(shape).gpus, f.entry.estimate});
     }
   }
-  // Reservations only shrink the plan: a shape of which not even the shortest job fits any more is done with.
-  void drop_hopeless(const Pass& pass) {
+  // Reservations only shrink the plan: a shape of which not even the shortest job fits any more is done with. One that
+  // begins `at` behind the end of that job changes nothing for it.
+  void drop_hopeless(const Pass& pass, Time at) {
+    const Time now = pass.now();
     std::erase_if(candidates_, [&](const Candidate& c) {
-      const Time length = round_up(pass.now() + std::max<Time>(c.shortest, 1)) - pass.now();
-      return !pass.fits(c.shape) || profile_.earliest(pass.now(), c.gpus, length) != pass.now();
+      const Time length = round_up(now + std::max<Time>(c.shortest, 1)) - now;
+      if (at - now >= length) return false;
+      return (at == now && !pass.fits(c.shape)) || !profile_.holds(now, c.gpus, length);
     });
   }
   void lay_out(const Pass& pass, const Group& g, std::uint32_t group) {

@@ -183,8 +183,8 @@ Result<const PolicyInfo*> find_policy(const std::string& name, const std::string
     names.push_back(info.name);
   }
   const std::string near = nearest(name, names);
-  return fail(Code::kUsage, fmt::format("unknown policy '{}'", printable(name)),
-              near.empty() ? "see `comity policy list`" : fmt::format("did you mean '{}'?", near));
+  return fail_option("--policy", fmt::format("unknown policy '{}'", printable(name)),
+                     near.empty() ? "see `comity policy list`" : fmt::format("did you mean '{}'?", near));
 }
 
 }  // namespace comity::sched

@@ -144,7 +144,7 @@ class Priority : public Policy {
     const State& state = pass.state();
     const ShapeClass& wanted = state.shape(pass.job(entry.job).shape);
     victims_.clear();
-    room_.assign(state.pool());
+    room_.assign(state.pool_of(wanted));
     bool fits = false;
     for (auto it = running_.begin(); it != running_.end() && it->first < of && !fits; ++it) {
       for (auto run = it->second.rbegin(); run != it->second.rend() && !fits; ++run) {
@@ -172,11 +172,13 @@ class Priority : public Policy {
   // Victims whose GPUs are not needed after all, the last ones taken first.
   void spare(const State& state, const ShapeClass& wanted) {
     for (std::size_t i = victims_.size(); i-- > 0 && victims_.size() > 1;) {
-      room_.assign(state.pool());
-      for (std::size_t k = 0; k < victims_.size(); ++k) {
-        if (k != i) room_.release(state.running()[state.job(JobId(victims_[k].first)).slot].allocation);
+      const Allocation& where = state.running()[state.job(JobId(victims_[i].first)).slot].allocation;
+      room_.take_back(where);
+      if (room_.fits(wanted.shape, wanted.where)) {
+        victims_.erase(victims_.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        room_.release(where);
       }
-      if (room_.fits(wanted.shape, wanted.where)) victims_.erase(victims_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 

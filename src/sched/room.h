@@ -28,6 +28,14 @@ class Room {
       counts_.release(*pool_, a);
     }
   }
+  // Undoes release().
+  void take_back(const cluster::Allocation& a) {
+    if (pool_->rule() == cluster::Placement::kBuddy) {
+      copy_->allocate(a);
+    } else {
+      counts_.take_back(*pool_, a);
+    }
+  }
   [[nodiscard]] bool fits(const cluster::Shape& shape, cluster::Pool::Where where) const {
     return pool_->rule() == cluster::Placement::kBuddy ? copy_->fits(shape, where) : counts_.fits(*pool_, shape, where);
   }

@@ -243,8 +243,8 @@ class Themis : public Policy {
     const State& state = pass.state();
     Candidate& worst = candidates_.front();
     const ShapeClass& wanted = state.shape(pass.job(worst.job).shape);
-    bool fits = worst.runs || state.pool().fits(wanted.shape, wanted.where);
-    if (!fits) room_.assign(state.pool());
+    bool fits = worst.runs || state.pool_of(wanted).fits(wanted.shape, wanted.where);
+    if (!fits) room_.assign(state.pool_of(wanted));
     std::size_t i = candidates_.size();
     while (!fits && --i > 0) {
       if (!candidates_[i].runs) continue;

@@ -150,6 +150,7 @@ bool VirtualClusters::take(Tenant& t, const std::vector<std::uint32_t>& gpus, co
 
 std::optional<CellGrant> VirtualClusters::allocate(std::size_t tenant, std::uint32_t nodes, std::uint32_t gpus,
                                                    const CellPool::Cost& cost) {
+  if (nodes > 0 && gpus > node_gpus_) return std::nullopt;
   Tenant& t = tenants_[tenant];
   CellGrant grant;
   if (nodes > 1) {  // whole nodes, so that the nodes are distinct

@@ -151,13 +151,9 @@ Result<std::vector<Field>> parse_fields(std::string_view text, bool drop, const 
     const std::string name(trim(word));
     if (name.empty()) continue;
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      Error error;
-      error.code = Code::kUsage;
-      error.field = option;
-      error.message = fmt::format("there is no field '{}'", printable(name));
       const std::string near = nearest(name, names);
-      error.hint = near.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : fmt::format("'{}'?", near);
-      return fail(std::move(error));
+      return fail_option(option, fmt::format("there is no field '{}'", printable(name)),
+                         near.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : fmt::format("'{}'?", near));
     }
     for (const NamedField& f : kFields) {
       const bool wanted = name == "all" ? f.text : name == f.name;
@@ -172,7 +168,8 @@ Result<Anonymised> anonymise(const Trace& trace, const Key& key, const Anonymise
     if (has(o.drop, field)) return fail(Code::kUsage, fmt::format("{} is both hashed and dropped", name_of(field)));
   }
   if (o.round_submit < 0 || o.round_submit > kMaxTime || o.round_duration < 0 || o.round_duration > kMaxTime)
-    return fail(Code::kUsage, "--round-submit and --round-duration must be within 0 and 73 years");
+    return fail_option(o.round_submit < 0 || o.round_submit > kMaxTime ? "--round-submit" : "--round-duration",
+                       "must be within 0 and 73 years");
   const Result<Time> shift = shift_of(trace, key, o);
   if (!shift) return fail(shift.error());
   Anonymised out;

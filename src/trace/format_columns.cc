@@ -42,7 +42,7 @@ struct Choice {
 };
 
 tl::unexpected<Error> usage(std::string message, std::string hint) {
-  return fail(Code::kUsage, fmt::format("--columns: {}", message), std::move(hint));
+  return fail_option("--columns", std::move(message), std::move(hint));
 }
 
 Result<Field> key_field(std::string_view key) {

@@ -49,8 +49,8 @@ Result<const Format*> find_format(std::string_view name) {
     list += (list.empty() ? "" : ", ") + format.name;
   }
   const std::string near = nearest(name, names);
-  return fail(Code::kUsage, fmt::format("there is no trace format named '{}'", printable(name)),
-              near.empty() ? fmt::format("known formats: {}", list) : fmt::format("did you mean {}?", near));
+  return fail_option("--format", fmt::format("there is no trace format named '{}'", printable(name)),
+                     near.empty() ? fmt::format("known formats: {}", list) : fmt::format("did you mean {}?", near));
 }
 
 std::string_view first_line_of(std::string_view head) {

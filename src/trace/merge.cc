@@ -43,13 +43,13 @@ Status check(std::span<const Trace> traces, const MergeOptions& o) {
   if (jobs > static_cast<std::size_t>(limits::kJobs)) return fail(Code::kInput, "more than a billion jobs in all");
   const auto count = [&](const char* option, std::size_t given) -> Status {
     if (given == 0 || given == traces.size()) return {};
-    return fail(Code::kUsage, fmt::format("{}: {} values for {} traces", option, given, traces.size()),
-                "give one for each trace, separated by commas");
+    return fail_option(option, fmt::format("{} values for {} traces", given, traces.size()),
+                       "give one for each trace, separated by commas");
   };
   if (Status status = count("--offset", o.offsets.size()); !status) return status;
   if (Status status = count("--prefix", o.prefixes.size()); !status) return status;
   for (const Time offset : o.offsets) {
-    if (offset < 0 || offset > kMaxTime) return fail(Code::kUsage, "--offset must be within 0 and 73 years");
+    if (offset < 0 || offset > kMaxTime) return fail_option("--offset", "must be within 0 and 73 years");
   }
   return {};
 }

@@ -87,7 +87,7 @@ class Reading {
       return find_format(options_->format);
     if (!options_->columns.empty()) {
       if (!options_->format.empty())
-        return fail(Code::kUsage, "--columns and a format exclude each other", "leave the format out");
+        return fail_option("--columns", "and a format exclude each other", "leave the format out");
       return find_format("columns");
     }
     Result<std::string> head = reader_.peek(kHeadLines);

@@ -20,15 +20,6 @@ constexpr double kLeastFactor = 1e-6;
 constexpr double kMostFactor = 1e6;
 constexpr Time kFactorUnit = 1'000'000'000'000;  // a factor is taken to twelve digits
 
-tl::unexpected<Error> wrong(std::string option, std::string message, std::string hint = {}) {
-  Error error;
-  error.code = Code::kUsage;
-  error.field = std::move(option);
-  error.message = std::move(message);
-  error.hint = std::move(hint);
-  return fail(std::move(error));
-}
-
 // t * factor / kFactorUnit, halves up; kMaxTime + 1 where it is more than kMaxTime.
 Time times(Time t, Time factor) {
   const Wide product = (static_cast<Wide>(t) * factor + kFactorUnit / 2) / kFactorUnit;
@@ -40,16 +31,17 @@ Time in_units(double factor) { return std::llround(factor * static_cast<double>(
 Status check(const ScaleOptions& o) {
   const auto factor = [](double x) { return x >= kLeastFactor && x <= kMostFactor; };
   const char* const range = "must be within 0.000001 and 1000000";
-  if (!factor(o.time)) return wrong("--time", range);
-  if (!factor(o.duration)) return wrong("--duration", range);
-  if (!factor(o.size)) return wrong("--size", range);
-  if (o.load && !(*o.load > 0 && *o.load <= kMostFactor)) return wrong("--load", "must be above 0 and at most 1000000");
+  if (!factor(o.time)) return fail_option("--time", range);
+  if (!factor(o.duration)) return fail_option("--duration", range);
+  if (!factor(o.size)) return fail_option("--size", range);
+  if (o.load && !(*o.load > 0 && *o.load <= kMostFactor))
+    return fail_option("--load", "must be above 0 and at most 1000000");
   if (o.load && o.time != 1)
-    return wrong("--load", "is reached by scaling submit times: it excludes --time", "leave one of them out");
-  if (o.load && o.gpus == 0) return wrong("--load", "of which cluster?", "give --nodes, for example 64x8");
-  if (o.keep_powers && o.size == 1) return wrong("--keep-powers", "changes nothing without --size");
-  if (!(o.sample > 0 && o.sample <= 1)) return wrong("--sample", "must be above 0 and at most 1");
-  if (o.from < 0 || o.from >= o.to) return wrong("--to", "must be after --from");
+    return fail_option("--load", "is reached by scaling submit times: it excludes --time", "leave one of them out");
+  if (o.load && o.gpus == 0) return fail_option("--load", "of which cluster?", "give --nodes, for example 64x8");
+  if (o.keep_powers && o.size == 1) return fail_option("--keep-powers", "changes nothing without --size");
+  if (!(o.sample > 0 && o.sample <= 1)) return fail_option("--sample", "must be above 0 and at most 1");
+  if (o.from < 0 || o.from >= o.to) return fail_option("--to", "must be after --from");
   return {};
 }
 
@@ -93,7 +85,7 @@ Status scale_sizes(Trace& trace, const ScaleOptions& o) {
       gpus = scale_count(old.total(), o.size, o.keep_powers);
     }
     if (gpus * std::max<std::uint64_t>(1, nodes) > static_cast<std::uint64_t>(limits::kGpusPerJob))
-      return wrong("--size", fmt::format("a job of {} GPUs would ask for more than a million", old.total()));
+      return fail_option("--size", fmt::format("a job of {} GPUs would ask for more than a million", old.total()));
     row.request.shape = {.nodes = static_cast<std::uint32_t>(nodes), .gpus = static_cast<std::uint32_t>(gpus)};
   }
   for (profile::Attributes& a : trace.attributes) {
@@ -110,11 +102,11 @@ Status scale_durations(Trace& trace, const ScaleOptions& o) {
     row.duration = times(row.duration, factor);
     if (row.request.estimate >= 0) row.request.estimate = times(row.request.estimate, factor);
     if (row.duration > kMaxTime || row.request.estimate > kMaxTime)
-      return wrong("--duration", "a job would run for more than 73 years");
+      return fail_option("--duration", "a job would run for more than 73 years");
   }
   for (profile::Deadline& d : trace.deadlines) {
     d.after = times(d.after, factor);
-    if (d.after > kMaxTime) return wrong("--duration", "a deadline would come after more than 73 years");
+    if (d.after > kMaxTime) return fail_option("--duration", "a deadline would come after more than 73 years");
   }
   return {};
 }
@@ -141,7 +133,7 @@ Status scale_submits(Trace& trace, Time first, double by, const char* option) {
   const Time factor = in_units(by);
   for (Row& row : trace.rows) {
     row.submit = times(row.submit - first, factor);
-    if (row.submit > kMaxTime - first) return wrong(option, "a job would be submitted after more than 73 years");
+    if (row.submit > kMaxTime - first) return fail_option(option, "a job would be submitted after more than 73 years");
     row.submit += first;
   }
   return {};
@@ -154,8 +146,8 @@ Status scale_load(Trace& trace, const ScaleOptions& o, ScaleReport& report) {
                 "all were submitted at one instant, or none runs for any time");
   const double by = d.mean_gpus() / (*o.load * static_cast<double>(o.gpus));
   if (by < kLeastFactor || by > kMostFactor)
-    return wrong("--load",
-                 fmt::format("is out of reach: the trace offers {:.3g}", d.mean_gpus() / static_cast<double>(o.gpus)));
+    return fail_option(
+        "--load", fmt::format("is out of reach: the trace offers {:.3g}", d.mean_gpus() / static_cast<double>(o.gpus)));
   if (Status status = scale_submits(trace, d.first, by, "--load"); !status) return status;
   std::size_t larger = 0;
   for (const Row& row : trace.rows) larger += row.request.shape.total() > o.gpus ? 1 : 0;

@@ -65,9 +65,9 @@ std::size_t draw_block(const Blocks& blocks, std::size_t place, Rng& rng) {
 
 Status check(const Trace& source, const BootstrapOptions& o) {
   if (source.rows.empty()) return fail(Code::kInput, "the trace to draw from has no job");
-  if (!(o.weeks > 0 && o.weeks <= kMostWeeks)) return fail(Code::kUsage, "weeks must be above 0 and at most 2000");
+  if (!(o.weeks > 0 && o.weeks <= kMostWeeks)) return fail_option("--weeks", "must be above 0 and at most 2000");
   if (!(o.load_factor > 0 && o.load_factor <= kMostLoadFactor))
-    return fail(Code::kUsage, "the load factor must be above 0 and at most 1000");
+    return fail_option("--load-factor", "must be above 0 and at most 1000");
   const Time last = std::max_element(source.rows.begin(), source.rows.end(), [](const Row& a, const Row& b) {
                       return a.submit < b.submit;
                     })->submit;
@@ -81,8 +81,9 @@ Status check(const Trace& source, const BootstrapOptions& o) {
 
 Status check_size(double jobs) {
   if (jobs <= kMostJobs) return {};
-  return fail(Code::kUsage, fmt::format("that makes {:.0f} million jobs, more than 100 million", std::ceil(jobs / 1e6)),
-              "take fewer weeks or a smaller load factor");
+  return fail_option("--weeks",
+                     fmt::format("that makes {:.0f} million jobs, more than 100 million", std::ceil(jobs / 1e6)),
+                     "take fewer weeks or a smaller load factor");
 }
 
 // How many jobs are drawn on average. O(places + blocks).

@@ -139,12 +139,7 @@ void JobClass::fit_sizes(const Params& params, std::uint64_t gpus) {
 
 Status JobClass::check() const {
   const auto refuse = [&](const char* key, std::string message) -> Status {
-    Error error;
-    error.code = Code::kUsage;
-    error.field = name_ + "." + key;
-    error.message = std::move(message);
-    error.hint = "see comity trace synth lublin --parameters";
-    return fail(std::move(error));
+    return fail_option(name_ + "." + key, std::move(message), "see comity trace synth lublin --parameters");
   };
   if (serial_prob_ + pow2_prob_ > 1) return refuse("pow2_prob", "serial_prob and pow2_prob are more than 1 together");
   if (ulow_ > uhi_) return refuse("uhi", fmt::format("must be at least ulow, {}", ulow_));
@@ -252,9 +247,9 @@ std::array<double, 48> lublin_day(double anum, double bnum) {
 }
 
 Result<Trace> synth_lublin(const LublinOptions& o) {
-  if (o.jobs < 1 || o.jobs > kMostJobs) return fail(Code::kUsage, "--jobs must be within 1 and 100 million");
+  if (o.jobs < 1 || o.jobs > kMostJobs) return fail_option("--jobs", "must be within 1 and 100 million");
   if (o.gpus < 1 || o.gpus > static_cast<std::uint64_t>(limits::kGpusPerJob))
-    return fail(Code::kUsage, "--gpus must be within 1 and a million");
+    return fail_option("--gpus", "must be within 1 and a million");
   Result<std::vector<JobClass>> classes = make_classes(o);
   if (!classes) return fail(std::move(classes.error()));
   Trace trace;
@@ -269,7 +264,7 @@ Result<Trace> synth_lublin(const LublinOptions& o) {
     if (trace.rows.size() % 4096 == 0 && interrupted())
       return fail(Code::kInterrupted, "interrupted while drawing jobs");
     if (next.next_arrival() >= to_seconds(kMaxTime))
-      return fail(Code::kUsage, "so many jobs would take more than 73 years", "fewer --jobs, or a smaller aarr");
+      return fail_option("--jobs", "so many jobs would take more than 73 years", "fewer --jobs, or a smaller aarr");
     Row row;
     row.submit = static_cast<Time>(next.next_arrival()) * kSecond;
     row.request.shape.gpus = next.draw_size();

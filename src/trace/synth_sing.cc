@@ -47,12 +47,12 @@ std::array<double, 168> sing_arrival_weights(double phi) {
 }
 
 Result<Trace> synth_sing(const SingOptions& o) {
-  if (!(o.scale > 0 && o.scale <= 10)) return fail(Code::kUsage, "scale must be above 0 and at most 10");
-  if (!(o.phi >= 0 && o.phi <= 1)) return fail(Code::kUsage, "phi must be within 0 and 1");
-  if (o.weeks < 1 || o.weeks > kMostWeeks) return fail(Code::kUsage, "weeks must be within 1 and 1000");
+  if (!(o.scale > 0 && o.scale <= 10)) return fail_option("--scale", "must be above 0 and at most 10");
+  if (!(o.phi >= 0 && o.phi <= 1)) return fail_option("--phi", "must be within 0 and 1");
+  if (o.weeks < 1 || o.weeks > kMostWeeks) return fail_option("--weeks", "must be within 1 and 1000");
   const double jobs_a_week = o.load * 168 / (kMeanGpus * kMeanHours * o.scale);
   if (!(o.load > 0 && jobs_a_week * o.weeks <= 1e8)) {
-    return fail(Code::kUsage, "load must be above 0 and give at most 100 million jobs");
+    return fail_option("--load", "must be above 0 and give at most 100 million jobs");
   }
   const std::array<double, 168> weights = sing_arrival_weights(o.phi);
   Trace trace;

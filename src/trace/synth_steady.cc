@@ -31,15 +31,16 @@ SteadyJobs::SteadyJobs(const SteadyOptions& options) : options_(options), rng_(o
 
 Result<SteadyJobs> SteadyJobs::make(const SteadyOptions& o) {
   if (o.jobs < 1 || o.jobs > static_cast<std::uint64_t>(limits::kJobs))
-    return fail(Code::kUsage, "jobs must be within 1 and a billion");
+    return fail_option("--jobs", "must be within 1 and a billion");
   if (o.gpus < 1 || o.gpus > static_cast<std::uint64_t>(limits::kGpusPerJob))
-    return fail(Code::kUsage, "GPUs must be within 1 and a million");
-  if (!(o.load > 0 && o.load <= 100)) return fail(Code::kUsage, "load must be above 0 and at most 100");
-  if (!(o.median_s >= 1 && o.median_s <= 86'400)) return fail(Code::kUsage, "median must be within 1 s and a day");
-  if (!(o.sigma >= 0 && o.sigma <= 3)) return fail(Code::kUsage, "sigma must be within 0 and 3");
+    return fail_option("--gpus", "must be within 1 and a million");
+  if (!(o.load > 0 && o.load <= 100)) return fail_option("--load", "must be above 0 and at most 100");
+  if (!(o.median_s >= 1 && o.median_s <= 86'400)) return fail_option("--median", "must be within 1 s and a day");
+  if (!(o.sigma >= 0 && o.sigma <= 3)) return fail_option("--sigma", "must be within 0 and 3");
   SteadyJobs jobs(o);
   if (jobs.mean_gap_s_ * static_cast<double>(o.jobs) > 0.9 * to_seconds(kMaxTime))
-    return fail(Code::kUsage, "so many jobs at this load would take more than 65 years", "more GPUs or shorter jobs");
+    return fail_option("--jobs", "so many jobs at this load would take more than 65 years",
+                       "more GPUs or shorter jobs");
   return jobs;
 }
 

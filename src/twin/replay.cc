@@ -411,9 +411,10 @@ class Replay {
   std::uint64_t wanted_gpus_ = 0;
 };
 
-// Strict mode: every job that could never run is named before anything is simulated.
+// Strict mode: jobs that could never run are named before anything is simulated.
 Status refuse_impossible(const Workload& workload, const ReplayOptions& options) {
   cluster::State state(options.cluster, options.placement, workload.trace().names);
+  constexpr std::uint64_t kNamed = 20;
   std::uint64_t jobs = 0;
   std::string named;
   std::string why;
@@ -421,13 +422,13 @@ Status refuse_impossible(const Workload& workload, const ReplayOptions& options)
     const std::string reason = state.never_runs(workload.row(job).request);
     if (reason.empty()) continue;
     if (jobs++ == 0) why = reason;
-    if (jobs <= 1000) named += (named.empty() ? "" : ", ") + workload.id_text(job);
+    if (jobs <= kNamed) named += (named.empty() ? "" : ", ") + workload.id_text(job);
   }
   if (jobs == 0) return {};
   Error error;
   error.code = Code::kInput;
   error.message = fmt::format("{} job{} can never run on this cluster (job {}{}); the first: {}", jobs,
-                              jobs == 1 ? "" : "s", named, jobs > 1000 ? ", ..." : "", why);
+                              jobs == 1 ? "" : "s", named, jobs > kNamed ? ", ..." : "", why);
   error.file = workload.trace().path;
   error.hint = "--mode skip counts them as rejected and goes on";
   return fail(std::move(error));

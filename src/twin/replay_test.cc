@@ -171,8 +171,8 @@ TEST(Replay, AgreesWithLookingAtEveryJobEverySecond) {
 TEST(Replay, EveryPolicyConservesJobsAndGpuTimeUnderEveryPlacement) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     // Long jobs outlive the slices and leases of policies that suspend, narrow ones are migrated.
-    const trace::Trace trace = seed % 4 < 2 ? random_trace(seed, 200, seed % 2 == 0)
-                                            : random_trace(seed, 200, seed % 2 == 0, 1800, 4);
+    const trace::Trace trace =
+        seed % 4 < 2 ? random_trace(seed, 200, seed % 2 == 0) : random_trace(seed, 200, seed % 2 == 0, 1800, 4);
     for (const sched::PolicyInfo& info : sched::registry()) {
       for (const std::string& name : cluster::placement_names()) {
         const RunResult r = run(trace, info.name, "4x4", *cluster::parse_placement(name), {}, true);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -53,8 +54,19 @@ CLI::Validator validator(std::string (*refuse)(const std::string&), bool whole) 
       "");
 }
 
+std::string refuse_empty(const std::string& text) { return text.empty() ? "is empty" : ""; }
+
+// Whether it is the name of a file, a folder or a cluster, which an unset variable of a script leaves empty.
+bool names_something(const CLI::Option& option) {
+  static const char* const kNames[] = {"cluster",        "nodes", "out",      "into",   "colocation",
+                                       "sharing-scores", "trace", "key-file", "new-key"};
+  return option.get_positional() ||
+         std::any_of(std::begin(kNames), std::end(kNames), [&](const char* name) { return option.check_lname(name); });
+}
+
 void check_option(CLI::Option& option) {
   const std::string type = option.get_type_name();
+  if (names_something(option)) option.transform(validator(refuse_empty, false));
   if (type.starts_with("FLOAT")) option.transform(validator(refuse_real, false));
   if (type.starts_with("UINT")) option.transform(validator(refuse_whole<std::uint64_t>, true));
   if (type.starts_with("INT")) option.transform(validator(refuse_whole<std::int64_t>, true));

@@ -2,6 +2,7 @@
 // What holds for every option of every command, said once for the whole tree of commands:
 //   - a number is written in decimal digits and fits: no NaN or infinity (a range check lets NaN through), no "-1" or
 //     2^64 that wraps around, no empty text that becomes 0, no "010" that becomes 8;
+//   - the name of a file, a folder or a cluster is not empty;
 //   - an option that may be given again takes one value each time, and never the words behind it;
 //   - the help of a command lists the options that all of them take.
 #pragma once

@@ -148,7 +148,8 @@ std::uint32_t State::pool_without(Reservations::Mask mask) {
 void State::look_at_reservations(JobId id, Time now) {
   if (reservations_.empty()) return;
   Job& job = at(id);
-  const Time length = job.estimate - job.executed;
+  // Who has run longer than it said may go on for any time: it is none that ends before a window begins.
+  const Time length = std::max<Time>(1, job.estimate - job.executed);
   const Reservations::Mask mask = reservations_.barred(job.user, job.tenant, length, now);
   const ShapeClass& s = *shapes_[job.shape];
   if (mask != s.barred) {

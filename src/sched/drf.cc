@@ -8,6 +8,7 @@
 // Cost of a pass: O(lists + jobs started x lists), a list being the jobs of one tenant and shape that wait.
 #include "sched/drf.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "sched/owned_queues.h"
@@ -34,7 +35,7 @@ class Drf : public Policy {
       const std::size_t best = least();
       const Front front = fronts_[best];
       if (!pass.start(front.entry.job)) {  // the shape filled up meanwhile
-        drop_or_block(best);
+        drop_or_block(pass, best);
         continue;
       }
       start_counts(state, front);
@@ -85,6 +86,8 @@ class Drf : public Policy {
   void gather(const Pass& pass, std::uint32_t group) {
     fronts_.clear();
     const State& state = pass.state();
+    const auto& shapes = state.active(group);
+    if (!head_blocks_ && std::none_of(shapes.begin(), shapes.end(), [&](ShapeId s) { return pass.fits(s); })) return;
     const std::vector<std::uint32_t> lists = queues_.active(group);  // front() may drop some
     for (const std::uint32_t list : lists) {
       const ShapeId shape = queues_.list(list).shape;
@@ -111,10 +114,13 @@ class Drf : public Policy {
     fronts_[i] = fronts_.back();
     fronts_.pop_back();
   }
-  void drop_or_block(std::size_t i) {
+  void drop_or_block(const Pass& pass, std::size_t i) {
     const std::uint32_t owner = fronts_[i].owner;
+    const ShapeId shape = queues_.list(fronts_[i].list).shape;
     if (head_blocks_) {
       std::erase_if(fronts_, [&](const Front& f) { return f.owner == owner; });
+    } else if (!pass.fits(shape)) {  // nor will those of other owners
+      std::erase_if(fronts_, [&](const Front& f) { return queues_.list(f.list).shape == shape; });
     } else {
       drop(i);
     }

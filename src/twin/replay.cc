@@ -76,10 +76,11 @@ class Replay {
     while (next_ < jobs || !events_.empty() || (state_.waiting() > 0 && state_.next_change() != kNever)) {
       const Time arrival = next_ < jobs ? workload_.row(next_).submit : kNever;
       advance(std::min({arrival, events_.top_time(), state_.next_change()}));
+      bool news = arrival == now_ || state_.next_change() <= now_;
       if (state_.next_change() <= now_) tell_time();
-      while (events_.top_time() == now_) finish(events_.pop().payload);
+      while (events_.top_time() == now_) news = finish(events_.pop().payload) || news;
       while (next_ < jobs && workload_.row(next_).submit == now_) submit();
-      decide();
+      if (news) decide();
       if (endless_) break;
       if (detail_ != nullptr) sample();
       if ((++steps & 4095) != 0) continue;
@@ -172,12 +173,13 @@ class Replay {
     return workload_.row(job).duration + lag_ + extra - state_.job(JobId(job)).executed;
   }
 
-  void finish(Due due) {
+  // False: nothing happens, the end was put off. It gives no cause for a pass, or passes would beget passes.
+  bool finish(Due due) {
     const std::uint32_t job = due.job;
-    if (job == kWake) return;
-    if (state_.ended(JobId(job))) return;
+    if (job == kWake) return true;
+    if (state_.ended(JobId(job))) return false;
     const cluster::Job& j = state_.job(JobId(job));
-    if (j.status != JobStatus::kRunning || j.stretches != due.stretch) return;  // it was put off
+    if (j.status != JobStatus::kRunning || j.stretches != due.stretch) return false;
     const cluster::Running& run = state_.running()[j.slot];
     const JobId partner = run.partner;
     const Time ran = j.executed + lost(job) + now_ - run.start;
@@ -197,6 +199,7 @@ class Replay {
     }
     leave(job, jct, ran, false);
     if (partner.valid()) schedule(partner);
+    return true;
   }
 
   void leave(std::uint32_t job, Time jct, Time ran, bool stopped) {

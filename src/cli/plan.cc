@@ -68,6 +68,8 @@ Result<ParallelismQuestion> question_of(const PlanArgs& args) {
     if (!base) return fail(base.error());
     q.base = std::move(*base);
   }
+  if (args.batch == 0 && args.execution.empty())
+    return fail(Code::kUsage, "--batch is missing", "how many sequences a step has, over all GPUs");
   if (args.datatype == "fp8") q.base.datatype = workload::Datatype::kFp8;
   if (args.datatype == "fp16") q.base.datatype = workload::Datatype::kFp16;
   if (args.batch > 0) q.base.batch = args.batch;

@@ -17,13 +17,16 @@ constexpr double kElement = 2;  // bytes of an operand
 double wave_share(const GemmModel& g, std::int64_t sms, double m, double n, double count) {
   double best = 0;
   double share = 1;
-  for (double tile_n = static_cast<double>(g.tile_n); tile_n >= 64; tile_n /= 2, share *= 0.93) {
-    const double tile_m = static_cast<double>(g.tile_m);
+  const double tile_m = static_cast<double>(g.tile_m);
+  double tile_n = static_cast<double>(g.tile_n);
+  do {
     const double tiles = std::ceil(m / tile_m) * std::ceil(n / tile_n) * count;
     const double used = (m * n * count) / (tiles * tile_m * tile_n);  // of the edge tiles
     const double waves = std::ceil(tiles / static_cast<double>(sms));
     best = std::max(best, share * used * tiles / (waves * static_cast<double>(sms)));
-  }
+    tile_n /= 2;
+    share *= 0.93;
+  } while (tile_n >= 64);
   return 1 - g.wave_weight * (1 - best);
 }
 

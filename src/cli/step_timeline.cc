@@ -70,6 +70,28 @@ std::string chart_of(const Timeline& t) {
   return report::draw(chart);
 }
 
+// Activations that a rank holds, from micro-batches in flight: of the first and the last rank.
+std::string memory_chart(const StepInputs& in, const workload::PipelineRun& run) {
+  const auto stages = workload::memory_by_stage(in.model, in.execution, in.system, in.cost);
+  report::LineChart chart;
+  chart.title = "Memory over time";
+  chart.description = "Weights, gradients, optimizer and the activations of the micro-batches in flight.";
+  chart.x = {.title = "time in the step", .unit = "", .scale = report::Scale::kTime};
+  chart.y = {.title = "memory of a GPU", .unit = "GiB"};
+  for (const std::size_t rank : {std::size_t{0}, run.ranks.size() - 1}) {
+    const workload::StageMemory& m = stages[rank];
+    const double peak = static_cast<double>(std::max<std::int64_t>(1, run.ranks[rank].peak_chunks));
+    report::Series series{.name = fmt::format("rank {}", rank), .x = {}, .y = {}, .step = true};
+    for (const workload::Held& held : workload::held_over_time(run.ranks[rank])) {
+      series.x.push_back(held.at_s);
+      series.y.push_back((m.total() - m.activations + m.activations * static_cast<double>(held.chunks) / peak) /
+                         1073741824.0);
+    }
+    chart.series.push_back(std::move(series));
+  }
+  return report::draw(chart);
+}
+
 }  // namespace
 
 Result<StepTimeline> step_timeline(const StepInputs& in) {
@@ -90,7 +112,7 @@ Result<StepTimeline> step_timeline(const StepInputs& in) {
   if (!run) return fail(run.error());
   const Timeline t = workload::timeline(shape, *run, times.transfer_s);
   out.text = text_of(t);
-  out.chart = chart_of(t);
+  out.chart = chart_of(t) + memory_chart(in, *run);
   workload::chrome_trace(shape, *run, times.transfer_s, [&](std::string_view piece) { out.trace += piece; });
   return out;
 }

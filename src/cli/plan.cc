@@ -98,7 +98,7 @@ std::string offload_text(const Execution& e) {
 std::string recompute_text(const Execution& e) {
   std::string out(workload::recompute_name(e.recompute));
   if (e.recompute == workload::Recompute::kFull && e.recompute_share < 1)
-    out += fmt::format(" {:.0f} %", 100 * e.recompute_share);
+    out += fmt::format(" {:.3g} %", 100 * e.recompute_share);
   return out;
 }
 
@@ -115,6 +115,7 @@ Table candidates_table(const std::vector<Candidate>& list) {
                {"offload", false},
                {"zero"},
                {"seq. par.", false},
+               {"outermost", false},
                {"step s", true, Table::Best::kLowest},
                {"memory GiB"},
                {"MFU %"}});
@@ -132,6 +133,9 @@ Table candidates_table(const std::vector<Candidate>& list) {
                    {offload_text(e)},
                    {std::to_string(e.zero)},
                    {e.sequence_parallel ? "yes" : "no"},
+                   {e.pp == 1                           ? ""
+                    : e.order[4] == workload::Axis::kPp ? "pp"
+                                                        : "dp"},
                    {fmt::format("{:.4g}", c.iteration_s), c.iteration_s},
                    {fmt::format("{:.1f}", c.memory_bytes / kGibi)},
                    {fmt::format("{:.1f}", 100 * c.mfu)}});

@@ -8,9 +8,12 @@ those of summary.json. Pictures of each view are left in build/report.
 """
 
 import json
+import math
+import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -18,6 +21,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "report")]
 from browser import Browser  # noqa: E402
 from tally import Tally  # noqa: E402
 
+BINARY = pathlib.Path(os.environ.get("COMITY_BINARY", ROOT / "build" / "release" / "comity")).resolve()
 VIEWS = [(width, height, theme) for width, height in ((1280, 900), (390, 844)) for theme in ("light", "dark")]
 # column of the page, field of the JSON, half a unit of the last place shown
 NUMBERS = [("avg JCT s", "avg_jct_s", 0.005), ("avg queue s", "avg_queue_s", 0.005),
@@ -65,9 +69,9 @@ def check(tally, name, wrong):
         tally.ok()
 
 
-def check_view(browser, tally, url, view):
+def check_view(browser, tally, url, view, page="main"):
     width, height, theme = view
-    name = f"{width} px, {theme}"
+    name = f"{page}, {width} px, {theme}"
     browser.emulate(width, height, theme)
     browser.log("browser")
     browser.log("performance")
@@ -86,7 +90,7 @@ def check_view(browser, tally, url, view):
     check(tally, f"text stands out ({name})", f"{text} on {ground}: {ratio:.1f}" if ratio < 7 else None)
     out = ROOT / "build" / "report"
     out.mkdir(parents=True, exist_ok=True)
-    browser.screenshot(out / f"{width}-{theme}.png")
+    browser.screenshot(out / f"{page}-{width}-{theme}.png")
     return ground
 
 
@@ -106,6 +110,49 @@ def check_numbers(tally, page, runs):
         check(tally, f"{column} is the JSON's {field}", "\n".join(wrong))
 
 
+def near(shown, exact, digits):
+    return abs(number(shown) - exact) <= 0.5001 * 10.0 ** (len(str(int(abs(exact)))) - digits if abs(exact) >= 1 else
+                                                          math.floor(math.log10(abs(exact))) + 1 - digits)
+
+
+def check_step(tally, page, summary):
+    parts = {r[0]: r[page["columns"].index("seconds")] for r in page["rows"]}
+    exact = dict(summary["breakdown_s"], step=summary["iteration_s"])
+    for name in ("forward", "bubble", "tp", "step"):
+        check(tally, f"step: {name} is the JSON's",
+              None if near(parts[name], exact[name], 5) else f"the page says {parts[name]}, the JSON {exact[name]}")
+
+
+def check_plan(tally, page, summary):
+    best = summary["candidates"][0]
+    row = dict(zip(page["columns"], page["rows"][0]))
+    for column, exact, half in (("step s", best["iteration_s"], None), ("MFU %", 100 * best["mfu"], 0.0501),
+                                ("memory GiB", best["memory_bytes"] / 2**30, 0.0501)):
+        good = near(row[column], exact, 4) if half is None else abs(number(row[column]) - exact) <= half
+        check(tally, f"plan: {column} is the JSON's", None if good else f"the page says {row[column]}, the JSON {exact}")
+
+
+# folder, command, numbers
+PAGES = [("step", ["iteration", "estimate", "--model", "gpt3-175b", "--system", "dgx-a100", "--tp", "8", "--pp", "8",
+                   "--virtual-stages", "3", "--batch", "64"], check_step),
+         ("plan", ["plan", "parallelism", "--model", "llama2-70b", "--system", "dgx-h100", "--gpus", "32", "--batch",
+                   "128", "--megatron"], check_plan)]
+
+
+def check_pages(browser, tally):
+    for name, command, check_page in PAGES:
+        folder = ROOT / "build" / "report" / name
+        made = subprocess.run([str(BINARY), *command, "--out", str(folder), "-q"], capture_output=True, text=True,
+                              check=False)
+        check(tally, f"{name}: a page", made.stderr if made.returncode != 0 else None)
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        for view in VIEWS:
+            check_view(browser, tally, (folder / "report.html").as_uri(), view, name)
+        check_page(tally, browser.script(TABLE), summary)
+        charts = browser.script("return document.querySelectorAll('svg').length")
+        check(tally, f"{name}: it has pictures", f"{charts} charts" if charts < 1 else None)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "out" / "main").resolve()
     tally = Tally()
@@ -123,6 +170,7 @@ def main():
             check(tally, "it has pictures", f"{charts} charts" if charts < 5 else None)
             inside = json.loads(browser.script("return document.getElementById('data').textContent"))
             check(tally, "the data inside is summary.json", "they differ" if inside != summary else None)
+            check_pages(browser, tally)
         check(tally, "the themes differ", grounds if len(set(grounds.values())) < 2 else None)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as e:
         tally.fail("report in a browser", f"{type(e).__name__}: {e}")

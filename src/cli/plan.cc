@@ -11,7 +11,7 @@
 #include "cli/command_words.h"
 #include "cli/execution_options.h"
 #include "cli/output_folder.h"
-#include "cli/plan_long_context.h"
+#include "cli/plan_verbs.h"
 #include "cli/step_timeline.h"
 #include "plan/parallelism.h"
 #include "report/chart.h"
@@ -300,7 +300,7 @@ Status run_parallelism(const CLI::App& sub, const PlanArgs& args, const Globals&
 }  // namespace
 
 void add_plan(CLI::App& root, Chosen& chosen) {
-  CLI::App* noun = root.add_subcommand("plan", "how to run a model: parallelism, long-context");
+  CLI::App* noun = root.add_subcommand("plan", "how to run a model: parallelism, long-context, hetero");
   noun->require_subcommand(1);
   noun->footer("Example: comity plan parallelism --model gpt3-175b --system dgx-a100 --gpus 64 --batch 64");
   CLI::App* sub = noun->add_subcommand("parallelism", "the best ways to spread a model over GPUs, and why");
@@ -325,6 +325,7 @@ void add_plan(CLI::App& root, Chosen& chosen) {
     chosen.run = [args, sub](const Globals& globals) { return run_parallelism(*sub, *args, globals); };
   });
   add_plan_long_context(*noun, chosen);
+  add_plan_hetero(*noun, chosen);
 }
 
 }  // namespace comity::cli

@@ -3,240 +3,259 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "plan/space.h"
-#include "workload/kernels.h"
 
 namespace comity::plan {
 namespace {
 
-constexpr double kGiga = 1e9;
-constexpr double kGibi = 1073741824.0;
-// Bytes of activations a token, layer and unit of hidden: 2 of keys and values stay, the rest may leave (the paper's
-// account: norms 2, Q, K, V 2 each, attention 8, dense 22).
-constexpr double kKept = 2;
-constexpr double kMovable = 36;
-constexpr std::int64_t kLeastTokens = 2048;  // of a sub-sequence on one GPU (the paper: 2K to 16K)
+using workload::Estimate;
+using workload::Execution;
+using workload::Recompute;
 
-double real(std::int64_t v) { return static_cast<double>(v); }
-
-class Evaluator {
- public:
-  explicit Evaluator(const LongContextQuestion& q) : q_(q), hidden_(real(q.model.hidden)) {
-    linear_ = 2 * (workload::attention_parameters(q.model) + workload::mlp_parameters(q.model, q.model.ffn));
-    quadratic_ = 4 * real(q.model.q_width());
-  }
-
-  [[nodiscard]] LongContextWay way(std::int64_t sp, std::int64_t pp, std::int64_t pieces, Offload offload,
-                                   bool multiplexed) const {
-    LongContextWay w;
-    w.sequence_parallel = sp;
-    w.pp = pp;
-    w.pieces = pieces;
-    w.offload = offload;
-    w.multiplexed = multiplexed;
-    w.lengths = equal_cost_split(real(q_.tokens), pieces, linear_, quadratic_);
-    const double layers = real(q_.model.layers) / real(pp);
-    // A piece's forward on one stage: all pieces cost the same.
-    const double forward = layers * piece_forward_s(w, sp);
-    const double backward = 2 * forward;
-    std::vector<double> bytes;
-    for (const double length : w.lengths) bytes.push_back(kMovable * length * hidden_ * layers / real(sp));
-    const double budget = q_.system.host_gb_s * kGiga * forward;
-    w.ratios = ratios(bytes, budget, offload);
-    double exposed = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-      exposed += 2 * std::max(0.0, bytes[i] * w.ratios[i] / (q_.system.host_gb_s * kGiga) - forward);
-    const double n = real(pieces);
-    const double fill = multiplexed ? multiplexed_fill(pp) : real(pp - 1);
-    w.bubble_share = fill / n;
-    w.exposed_offload_s = exposed;
-    w.step_s = (n + fill) * (forward + backward) + exposed;
-    memory(w, bytes, layers, sp, pp);
-    return w;
-  }
-  [[nodiscard]] bool fits(const LongContextWay& w) const {
-    return w.peak_bytes <= q_.system.memory_gib * kGibi &&
-           (w.host_bytes == 0 || w.host_bytes <= q_.system.host_memory_gib * kGibi);
-  }
-
- private:
-  // One layer over the mean piece on sp GPUs, with its tensor-parallel communication.
-  [[nodiscard]] double piece_forward_s(const LongContextWay& w, std::int64_t sp) const {
-    workload::Execution e;
-    e.tp = sp;
-    e.sequence_parallel = sp > 1;
-    e.dropout = false;
-    e.sequence = std::max<std::int64_t>(1, q_.tokens / w.pieces);
-    const workload::LayerCosts costs =
-        workload::layer_costs(q_.model, e, q_.system, q_.cost, workload::layout_of(e, q_.system));
-    const workload::PassTimes& layer = q_.model.has_moe() ? costs.moe : costs.dense;
-    // The layer's own attention is over the piece alone; the rest of the prefix is what the split balances.
-    const double mean = real(e.sequence);
-    const double attention = quadratic_ * (real(q_.tokens) * real(q_.tokens) / 2 / real(w.pieces) - mean * mean / 2);
-    const double rate = workload::peak_flops(q_.system, e.datatype) * q_.system.attention_efficiency * real(sp);
-    return layer.all_forward() + std::max(0.0, attention) / rate;
-  }
-  static std::vector<double> ratios(const std::vector<double>& bytes, double budget, Offload offload) {
-    switch (offload) {
-      case Offload::kNone: return std::vector<double>(bytes.size(), 0);
-      case Offload::kFull: return std::vector<double>(bytes.size(), 1);
-      case Offload::kAdaptive: return offload_ratios(bytes, budget, true);
-    }
-    return {};
-  }
-  // Left and right sub-sequences run on all idle stages together: a stage waits for the last of them alone.
-  static double multiplexed_fill(std::int64_t pp) {
-    double fill = 0;
-    for (std::int64_t i = 1; i < pp; ++i) fill += 1 / real(i + 1);
-    return fill;
-  }
-  void memory(LongContextWay& w, const std::vector<double>& bytes, double layers, std::int64_t sp,
-              std::int64_t pp) const {
-    const workload::Parameters p = workload::parameters(q_.model);
-    // Weights, gradients and optimizer, sharded over all GPUs of a stage, and its weights once whole.
-    const double stage = p.total / real(pp) / real(sp);
-    const double state = stage * (2 + 16.0 / std::max(1.0, real(q_.gpus / (sp * pp))));
-    double held = 0;
-    double peak = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      const double kept = kKept * w.lengths[i] * hidden_ * layers / real(sp);
-      // What leaves is still there while the next piece computes.
-      peak = std::max(peak, held + bytes[i] + kept);
-      held += kept + bytes[i] * (1 - w.ratios[i]);
-      w.host_bytes += bytes[i] * w.ratios[i];
-      const double leaving = i > 0 ? bytes[i - 1] * w.ratios[i - 1] : 0;
-      peak = std::max(peak, held + leaving + bytes[i] * w.ratios[i]);
-      w.memory_over_time.push_back(held + bytes[i] * w.ratios[i]);
-    }
-    w.peak_bytes = state + peak;
-  }
-
-  const LongContextQuestion& q_;
-  double hidden_;
-  double linear_ = 0;
-  double quadratic_ = 0;
-};
-
-// Context parallelism and full recomputation, the usual way: the best degree that fits.
-void megatron(const LongContextQuestion& q, LongContextPlan& plan) {
-  for (const std::int64_t cp : divisors(q.gpus)) {
-    for (const std::int64_t tp : divisors(q.system.gpus_per_node)) {
-      if (q.gpus % (cp * tp) != 0) continue;
-      workload::Execution e;
-      e.tp = tp;
-      e.cp = cp;
-      e.pp = q.gpus / (cp * tp);
-      e.zero = cp > 1 ? 1 : 0;
-      e.sequence = q.tokens;
-      e.sequence_parallel = tp > 1;
-      e.recompute = workload::Recompute::kFull;
-      e.dropout = false;
-      if (!workload::check_execution(e, q.model, q.system, "")) continue;
-      const workload::Estimate got = workload::estimate(q.model, e, q.system, q.cost);
-      if (!got.fits || (plan.recompute_s > 0 && got.iteration_s >= plan.recompute_s)) continue;
-      plan.recompute_s = got.iteration_s;
-      plan.recompute_cp = cp;
-    }
-  }
-}
+constexpr std::int64_t kMostGpus = 1 << 20;
+constexpr std::int64_t kMostTokens = 1 << 30;
+constexpr std::int64_t kMostPieces = 4096;
 
 Status check(const LongContextQuestion& q) {
-  if (q.gpus < 1) return fail(Code::kUsage, "at least one GPU is needed", "--gpus N");
-  if (q.tokens < kLeastTokens)
-    return fail(Code::kUsage, fmt::format("a sequence of {} tokens is not long", q.tokens),
-                fmt::format("from {} tokens on; shorter ones go with plan parallelism", kLeastTokens));
-  if (q.system.host_gb_s <= 0)
-    return fail(Code::kInput, fmt::format("{} has no link to host memory", q.system.name), "set host_gb_s");
+  const auto wrong = [](std::string field, std::string message, std::string hint) {
+    return fail({.code = Code::kUsage,
+                 .message = std::move(message),
+                 .file = {},
+                 .line = 0,
+                 .field = std::move(field),
+                 .hint = std::move(hint),
+                 .cause = {}});
+  };
+  if (q.gpus < 1 || q.gpus > kMostGpus) return wrong("gpus", fmt::format("must be between 1 and {}", kMostGpus), "");
+  if (q.tokens < 1 || q.tokens > kMostTokens)
+    return wrong("tokens", fmt::format("must be between 1 and {}", kMostTokens), "give the length of one sequence");
+  if (q.batch < 1) return wrong("batch", "must be at least one sequence", "");
+  if (q.least_piece < 1 || q.most_piece < q.least_piece)
+    return wrong("least_piece", "must be at least 1 and at most most_piece", "");
+  if (q.multiplex_fill < 0 || q.multiplex_fill > 1) return wrong("multiplex_fill", "must be between 0 and 1", "");
+  if (q.pieces < 0 || q.pieces > kMostPieces)
+    return wrong("pieces", fmt::format("must be between 0 (searched) and {}", kMostPieces), "");
+  if (q.model.layers < 1 || q.model.heads < 1) return wrong("model", "has no layers or heads", "");
   return {};
 }
 
-}  // namespace
-
-std::vector<double> equal_cost_split(double tokens, std::int64_t pieces, double linear, double quadratic) {
-  const double total = linear * tokens + quadratic * tokens * tokens / 2;
-  std::vector<double> out;
-  double at = 0;
-  for (std::int64_t i = 1; i <= pieces; ++i) {
-    const double cost = total * real(i) / real(pieces);
-    // The y with linear y + quadratic y^2 / 2 = cost.
-    const double root = std::sqrt(linear * linear + 2 * quadratic * cost);
-    double y = quadratic > 0 ? 2 * cost / (linear + root) : cost / linear;
-    if (i == pieces) y = tokens;
-    out.push_back(y - at);
-    at = y;
-  }
+// N in steps of a quarter, as many as give a GPU least_piece .. most_piece tokens; not fewer than stages.
+std::vector<std::int64_t> piece_counts(const LongContextQuestion& q, std::int64_t sp, std::int64_t pp) {
+  if (q.pieces > 0) return {q.pieces};
+  const std::int64_t high = std::min(kMostPieces, q.tokens / (sp * q.least_piece));
+  const std::int64_t low = std::max(pp, (q.tokens + sp * q.most_piece - 1) / (sp * q.most_piece));
+  if (high <= low) return {std::min(low, std::min(q.tokens, kMostPieces))};
+  std::vector<std::int64_t> out;
+  for (std::int64_t n = low; n < high; n = std::max(n + 1, n * 5 / 4)) out.push_back(n);
+  out.push_back(high);
   return out;
 }
 
-std::vector<double> offload_ratios(const std::vector<double>& bytes, double budget_bytes, bool keep_last) {
-  std::vector<double> out;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const bool last = i + 1 == bytes.size();
-    out.push_back(last && keep_last ? 0 : bytes[i] > 0 ? std::min(1.0, budget_bytes / bytes[i]) : 0);
-  }
-  return out;
+bool better(const LongContextChoice& a, const LongContextChoice& b) {
+  if (a.fits != b.fits) return a.fits;
+  if (!a.fits) return a.peak_bytes < b.peak_bytes;
+  if (a.step_s != b.step_s) return a.step_s < b.step_s;
+  return a.peak_bytes < b.peak_bytes;
 }
 
-std::vector<MultiplexedStage> multiplexed_partition(std::int64_t stages, std::int64_t pieces) {
-  std::vector<MultiplexedStage> out;
-  for (std::int64_t stage = 0; stage < stages; ++stage) {
-    MultiplexedStage s;
-    for (std::int64_t id = 0; id < pieces; ++id) {
-      if (id < stages - 1 - stage)
-        s.left.push_back(id);
-      else if (id < pieces - stage)
-        s.steady.push_back(id);
-      else
-        s.right.push_back(id);
-    }
-    out.push_back(std::move(s));
-  }
-  return out;
-}
-
-Result<LongContextPlan> plan_long_context(const LongContextQuestion& q) {
-  if (auto status = check(q); !status) return fail(status.error());
-  const Evaluator evaluator(q);
-  LongContextPlan plan;
-  for (const std::int64_t pp : divisors(q.gpus)) {
-    const std::int64_t sp = q.gpus / pp;
-    if (pp > q.model.layers || q.model.layers % pp != 0 || q.model.heads % sp != 0) continue;
-    for (std::int64_t pieces = pp; pieces * sp * kLeastTokens <= 2 * q.tokens && pieces <= 4096; pieces *= 2) {
-      for (const Offload offload : {Offload::kNone, Offload::kFull, Offload::kAdaptive}) {
-        for (const bool multiplexed : {false, true}) {
-          if (multiplexed && pp == 1) continue;
-          ++plan.evaluated;
-          LongContextWay w = evaluator.way(sp, pp, pieces, offload, multiplexed);
-          if (evaluator.fits(w)) plan.best.push_back(std::move(w));
+// The best choice of all; with fits = false the one that comes nearest. sp = 0: no degree is legal.
+LongContextChoice search(const LongContextQuestion& q, std::int64_t& evaluated) {
+  LongContextChoice best;
+  best.sp = 0;
+  const std::int64_t most_sp = q.max_sp > 0 ? q.max_sp : q.system.gpus_per_node;
+  for (const std::int64_t sp : divisors(q.gpus)) {
+    if (q.sp > 0 ? sp != q.sp : sp > most_sp) continue;
+    if (q.model.heads % sp != 0) continue;
+    for (const std::int64_t pp : divisors(q.gpus / sp)) {
+      const std::int64_t dp = q.gpus / sp / pp;
+      if ((q.pp > 0 && pp != q.pp) || pp > q.model.layers || q.batch % dp != 0) continue;
+      for (const std::int64_t n : piece_counts(q, sp, pp)) {
+        if (n > q.tokens) continue;
+        for (const Offload offload : {Offload::kAdaptive, Offload::kFull}) {
+          LongContextChoice c;
+          c.sp = sp;
+          c.pp = pp;
+          c.dp = dp;
+          c.pieces = n;
+          c.offload = offload;
+          c.multiplex = q.multiplex && pp > 1 && n >= pp;
+          const LongContextChoice done = evaluate_long_context(q, c, nullptr);
+          ++evaluated;
+          if (best.sp == 0 || better(done, best)) best = done;
         }
       }
     }
   }
-  std::stable_sort(plan.best.begin(), plan.best.end(),
-                   [](const LongContextWay& a, const LongContextWay& b) { return a.step_s < b.step_s; });
-  megatron(q, plan);
-  if (plan.best.empty())
-    return fail(Code::kInput,
-                fmt::format("{} tokens do not fit on {} GPUs in any of {} ways", q.tokens, q.gpus, plan.evaluated),
-                "take more GPUs, or a machine with more host memory");
-  if (plan.best.size() > q.keep) plan.best.resize(q.keep);
-  const LongContextWay& w = plan.best.front();
-  for (const Offload offload : {Offload::kNone, Offload::kFull})
-    plan.baselines.push_back(evaluator.way(w.sequence_parallel, w.pp, w.pieces, offload, false));
-  return plan;
+  return best;
 }
 
-std::string_view offload_name(Offload offload) {
+Execution rival_execution(const LongContextQuestion& q) {
+  Execution e;
+  e.batch = q.batch;
+  e.sequence = q.tokens;
+  e.datatype = q.datatype;
+  e.dropout = false;
+  e.zero = 1;
+  return e;
+}
+
+LongContextRival rival(std::string name, const LongContextQuestion& q, const Execution& e, const Estimate& estimate) {
+  LongContextRival out;
+  out.name = std::move(name);
+  out.how = fmt::format("tp {} cp {} pp {} dp {}, {} recomputation", e.tp, e.cp, e.pp, e.dp,
+                        workload::recompute_name(e.recompute));
+  out.step_s = estimate.iteration_s;
+  out.peak_bytes = estimate.memory.total();
+  out.fits = estimate.fits;
+  if (!workload::check_execution(e, q.model, q.system, "").has_value()) out.fits = false;
+  return out;
+}
+
+bool better(const LongContextRival& a, const LongContextRival& b) {
+  if (a.fits != b.fits) return a.fits;
+  return a.fits ? a.step_s < b.step_s : a.peak_bytes < b.peak_bytes;
+}
+
+void keep_best(LongContextRival& best, const LongContextQuestion& q, const Execution& e) {
+  if (!workload::check_execution(e, q.model, q.system, "").has_value()) return;
+  const LongContextRival now = rival(best.name, q, e, workload::estimate(q.model, e, q.system, q.cost));
+  if (best.how.empty() || better(now, best)) best = now;
+}
+
+// The chosen split with parts of SPPO taken away.
+void add_ablation(const LongContextQuestion& q, LongContextPlan& plan) {
+  struct Part {
+    const char* name;
+    Offload offload;
+    bool multiplex;
+  };
+  for (const Part& part : {Part{"sequence pipeline, no offload", Offload::kNone, false},
+                           Part{"sequence pipeline, full offload", Offload::kFull, false},
+                           Part{"sequence pipeline, adaptive offload", Offload::kAdaptive, false},
+                           Part{"and multiplexed partition", Offload::kAdaptive, true}}) {
+    LongContextChoice c = plan.best;
+    c.offload = part.offload;
+    c.multiplex = part.multiplex && c.pp > 1;
+    const LongContextChoice done = evaluate_long_context(q, c, nullptr);
+    plan.rivals.push_back({part.name, fmt::format("sp {} pp {} dp {} N {}", c.sp, c.pp, c.dp, c.pieces), done.step_s,
+                           done.peak_bytes, done.fits});
+  }
+}
+
+}  // namespace
+
+std::string offload_name(Offload offload) {
   switch (offload) {
     case Offload::kNone: return "none";
-    case Offload::kFull: return "full";
     case Offload::kAdaptive: return "adaptive";
+    case Offload::kFull: return "full";
   }
-  return "";
+  return "none";
+}
+
+LongContextRival best_megatron(const LongContextQuestion& q, bool context_parallel) {
+  LongContextRival best;
+  best.name = context_parallel ? "Megatron-LM, best of its degrees" : "Megatron-LM, without context parallelism";
+  for (const std::int64_t tp : divisors(q.gpus)) {
+    if (tp > q.system.gpus_per_node || q.model.heads % tp != 0) continue;
+    for (const std::int64_t cp : divisors(q.gpus / tp)) {
+      if (cp > 1 && !context_parallel) break;
+      for (const std::int64_t pp : divisors(q.gpus / tp / cp)) {
+        Execution e = rival_execution(q);
+        e.tp = tp;
+        e.cp = cp;
+        e.pp = pp;
+        e.dp = q.gpus / tp / cp / pp;
+        e.sequence_parallel = tp > 1;
+        for (const Recompute recompute : {Recompute::kNone, Recompute::kFull}) {
+          e.recompute = recompute;
+          keep_best(best, q, e);
+        }
+      }
+    }
+  }
+  return best;
+}
+
+LongContextRival same_split_megatron(const LongContextQuestion& q, std::int64_t sp, std::int64_t pp) {
+  Execution e = rival_execution(q);
+  e.tp = sp;
+  e.pp = pp;
+  e.dp = std::max<std::int64_t>(1, q.gpus / sp / pp);
+  e.sequence_parallel = sp > 1;
+  e.recompute = Recompute::kFull;
+  return rival("Megatron-LM, same split", q, e, workload::estimate(q.model, e, q.system, q.cost));
+}
+
+LongContextRival best_ulysses(const LongContextQuestion& q) {
+  LongContextRival best;
+  best.name = "DeepSpeed Ulysses";
+  for (const std::int64_t cp : divisors(q.gpus)) {
+    if (q.model.heads % cp != 0) continue;
+    Execution e = rival_execution(q);
+    e.cp = cp;
+    e.dp = q.gpus / cp;
+    e.context_parallel = workload::ContextParallel::kUlysses;
+    e.zero = 3;
+    for (const Recompute recompute : {Recompute::kNone, Recompute::kFull}) {
+      e.recompute = recompute;
+      keep_best(best, q, e);
+    }
+  }
+  return best;
+}
+
+std::int64_t longest_context(const LongContextQuestion& question, LongContextWay way, std::int64_t grain) {
+  LongContextQuestion q = question;
+  const auto fits = [&](std::int64_t grains) {
+    q.tokens = grains * grain;
+    if (way != LongContextWay::kSppo) return best_megatron(q, way == LongContextWay::kMegatron).fits;
+    std::int64_t evaluated = 0;
+    return search(q, evaluated).fits;
+  };
+  const std::int64_t most = kMostTokens / grain;
+  if (!fits(1)) return 0;
+  std::int64_t low = 1;
+  std::int64_t high = 2;
+  while (high < most && fits(high)) {
+    low = high;
+    high *= 2;
+  }
+  high = std::min(high, most);
+  while (high - low > std::max<std::int64_t>(1, low / 64)) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low * grain;
+}
+
+Result<LongContextPlan> plan_long_context(const LongContextQuestion& question) {
+  if (const Status status = check(question); !status.has_value()) return fail(status.error());
+  LongContextPlan plan;
+  plan.best = search(question, plan.evaluated);
+  if (plan.best.sp == 0)
+    return fail(Code::kInput,
+                fmt::format("no SP x PP x DP makes {} GPUs with {} heads, {} layers and {} sequences", question.gpus,
+                            question.model.heads, question.model.layers, question.batch),
+                "use a number of GPUs that has divisors in common with the heads, or free sp and pp");
+  if (!plan.best.fits) {
+    const std::int64_t longest = longest_context(question, LongContextWay::kSppo);
+    return fail(Code::kInput,
+                fmt::format("{} tokens do not fit: at best {:.1f} GB of {:.1f} GB", question.tokens,
+                            plan.best.peak_bytes / 1e9, question.system.memory_gib * 1.073741824),
+                longest > 0 ? fmt::format("about {} tokens are the most that fit; or use more GPUs", longest)
+                            : "the model alone is too large: use more GPUs");
+  }
+  plan.best = evaluate_long_context(question, plan.best, &plan);
+  add_ablation(question, plan);
+  plan.rivals.push_back(same_split_megatron(question, plan.best.sp, plan.best.pp));
+  plan.rivals.push_back(best_megatron(question, false));
+  plan.rivals.push_back(best_megatron(question, true));
+  plan.rivals.push_back(best_ulysses(question));
+  return plan;
 }
 
 }  // namespace comity::plan

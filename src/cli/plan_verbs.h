@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// comity plan long-context.
+// The verbs of the noun "plan" beside parallelism, a file each.
 #pragma once
 
 #include "cli/command.h"
@@ -7,5 +7,6 @@
 namespace comity::cli {
 
 void add_plan_long_context(CLI::App& noun, Chosen& chosen);
+void add_plan_hetero(CLI::App& noun, Chosen& chosen);
 
 }  // namespace comity::cli

@@ -129,7 +129,8 @@ def check_plan(tally, page, summary):
     for column, exact, half in (("step s", best["iteration_s"], None), ("MFU %", 100 * best["mfu"], 0.0501),
                                 ("memory GiB", best["memory_bytes"] / 2**30, 0.0501)):
         good = near(row[column], exact, 4) if half is None else abs(number(row[column]) - exact) <= half
-        check(tally, f"plan: {column} is the JSON's", None if good else f"the page says {row[column]}, the JSON {exact}")
+        check(tally, f"plan: {column} is the JSON's",
+              None if good else f"the page says {row[column]}, the JSON {exact}")
 
 
 # folder, command, numbers

@@ -257,7 +257,7 @@ class Runner:
             self.unit_tests("check")
         if self.build("tsan", TSAN_TARGETS):
             self.unit_tests("tsan", TSAN_TARGETS)
-        if self.build("fuzz", tests="OFF"):
+        if self.build("fuzz", ["fuzzers"], tests="OFF"):
             self.fuzz()
 
     def print_stages(self):

@@ -78,7 +78,7 @@ std::string memory_chart(const StepInputs& in, const workload::PipelineRun& run)
   chart.description = "Weights, gradients, optimizer and the activations of the micro-batches in flight.";
   chart.x = {.title = "time in the step", .unit = "", .scale = report::Scale::kTime};
   chart.y = {.title = "memory of a GPU", .unit = "GiB"};
-  for (const std::size_t rank : {std::size_t{0}, run.ranks.size() - 1}) {
+  for (std::size_t rank = 0; rank < run.ranks.size(); rank += std::max<std::size_t>(1, run.ranks.size() - 1)) {
     const workload::StageMemory& m = stages[rank];
     const double peak = static_cast<double>(std::max<std::int64_t>(1, run.ranks[rank].peak_chunks));
     report::Series series{.name = fmt::format("rank {}", rank), .x = {}, .y = {}, .step = true};
@@ -96,7 +96,6 @@ std::string memory_chart(const StepInputs& in, const workload::PipelineRun& run)
 
 Result<StepTimeline> step_timeline(const StepInputs& in) {
   StepTimeline out;
-  if (in.execution.pp == 1) return out;
   workload::Execution e = in.execution;
   // As many groups of pp micro-batches as show how the schedule goes on.
   const std::int64_t shown = std::max(2 * e.pp, kMicrobatches / e.pp * e.pp);

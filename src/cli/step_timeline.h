@@ -10,7 +10,7 @@
 namespace comity::cli {
 
 struct StepTimeline {
-  std::string text;   // a line a pipeline rank; empty: nothing to show (one rank)
+  std::string text;   // a line a pipeline rank
   std::string chart;  // <figure> with SVG
   std::string trace;  // JSON for chrome://tracing or Perfetto
 };

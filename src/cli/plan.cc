@@ -256,7 +256,9 @@ void print_answer(const ParallelismQuestion& q, const Answer& a, const Globals& 
   for (const std::string& reason : reasons(q, a)) fmt::print("{}\n", reason);
   if (!a.timeline.text.empty()) fmt::print("\n{}", a.timeline.text);
   const auto command = megatron_command(q, a);
-  if (command) fmt::print("\n{}", *command);
+  if (command)
+    fmt::print("\nThe best way that Megatron-LM can run, {:.4g} s a step:\n{}", a.plan.megatron.front().iteration_s,
+               *command);
 }
 
 Status run_parallelism(const CLI::App& sub, const PlanArgs& args, const Globals& globals) {

@@ -14,7 +14,8 @@ namespace comity::workload {
 namespace {
 
 constexpr std::size_t kMaxWords = 10'000;
-constexpr std::int64_t kMost = std::int64_t{1} << 40;
+constexpr std::int64_t kMost = std::int64_t{1} << 20;  // of degrees and widths: products of three stay below 2^63
+constexpr std::int64_t kLong = std::int64_t{1} << 30;  // of tokens, words and batches
 
 // Cuts at blanks as a POSIX shell does, without expanding anything.
 class Words {
@@ -107,7 +108,7 @@ class Reader {
   }
 
  private:
-  std::int64_t number(std::string_view name, std::int64_t fallback, bool required = false) {
+  std::int64_t number(std::string_view name, std::int64_t fallback, bool required = false, std::int64_t most = kMost) {
     used_.emplace_back(name);
     const auto found = options_.find(name);
     if (found == options_.end()) {
@@ -115,8 +116,8 @@ class Reader {
       return fallback;
     }
     const auto value = parse_int(found->second);
-    if (value && *value >= 0 && *value <= kMost) return *value;
-    refuse(name, fmt::format("'{}' is no whole number from 0 to 2^40", printable(found->second, 40)));
+    if (value && *value >= 0 && *value <= most) return *value;
+    refuse(name, fmt::format("'{}' is no whole number from 0 to {}", printable(found->second, 40), most));
     return fallback;
   }
   double real(std::string_view name, double fallback) {
@@ -149,19 +150,19 @@ class Reader {
     m.layers = number("num-layers", 0, true);
     m.hidden = number("hidden-size", 0, true);
     m.heads = number("num-attention-heads", 0, true);
-    m.sequence = number("seq-length", 0, true);
+    m.sequence = number("seq-length", 0, true, kLong);
     m.kv_heads = flag("group-query-attention") ? number("num-query-groups", 1) : m.heads;
     m.head_width = number("kv-channels", m.heads > 0 ? m.hidden / m.heads : 0);
     m.gated = flag("swiglu");
     m.ffn = number("ffn-hidden-size", m.gated ? (m.hidden * 8 / 3 + 63) / 64 * 64 : 4 * m.hidden);
-    m.vocab = number("vocab-size", number("padded-vocab-size", 50304));
+    m.vocab = number("vocab-size", number("padded-vocab-size", 50304, false, kLong), false, kLong);
     m.rms_norm = text("normalization") == "RMSNorm";
     m.bias = !flag("disable-bias-linear");
     m.qkv_bias = flag("add-qkv-bias");
     m.tied_embeddings = !flag("untie-embeddings-and-output-weights");
     const bool rotary = text("position-embedding-type") == "rope" || flag("use-rotary-position-embeddings") ||
                         text("position-embedding-type") == "none";
-    const std::int64_t positions = number("max-position-embeddings", m.sequence);
+    const std::int64_t positions = number("max-position-embeddings", m.sequence, false, kLong);
     m.positions = rotary ? 0 : positions;
     if (flag("multi-latent-attention")) {
       m.latent.q_rank = number("q-lora-rank", 0);
@@ -198,7 +199,7 @@ class Reader {
     if (gpus % replica != 0)
       refuse("tensor-model-parallel-size", fmt::format("{} GPUs are no multiple of tp x pp x cp = {}", gpus, replica));
     e.dp = std::max<std::int64_t>(1, gpus / replica);
-    e.batch = number("global-batch-size", e.microbatch * e.dp);
+    e.batch = number("global-batch-size", e.microbatch * e.dp, false, kLong);
     const std::int64_t per_chunk = number("num-layers-per-virtual-pipeline-stage", 0);
     e.virtual_stages = number("num-virtual-stages-per-pipeline-rank", 1);
     if (per_chunk > 0 && e.pp > 0) e.virtual_stages = std::max<std::int64_t>(1, run_.model.layers / (e.pp * per_chunk));

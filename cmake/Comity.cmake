@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # How every folder of src/ becomes a library, a test binary and fuzzers, by file name alone:
-#   x.cc -> lib<folder>   x_test.cc -> <folder>_test   x_fuzz.cc -> x_fuzz (preset fuzz only)
+#   x.cc -> lib<folder>   x_test.cc -> <folder>_test   x_fuzz.cc -> x_fuzz (preset check only)
 include_guard()
 
 set(COMITY_TESTS AUTO CACHE STRING "build the tests: ON, OFF, or AUTO (where GoogleTest and rapidcheck are installed)")
@@ -41,7 +41,6 @@ if(COMITY_SANITIZE)
   add_link_options(-fsanitize=${sanitizers})
 endif()
 if(COMITY_FUZZ)
-  add_custom_target(fuzzers)  # all of them, and the libraries they are made of
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
@@ -71,7 +70,6 @@ function(comity_library name)
       add_executable(${fuzzer} ${source})
       target_link_libraries(${fuzzer} PRIVATE comity_${name})
       target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
-      add_dependencies(fuzzers ${fuzzer})
     endforeach()
   endif()
 endfunction()

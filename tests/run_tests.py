@@ -3,7 +3,7 @@
 """Builds the trees and runs every test; ./test calls this after it has installed the packages.
 
 Stages: release (unit tests, scenarios, command examples, the main job, its report in a browser), a real Slurm, check
-(unit tests under address and undefined), tsan, fuzz, tidy. Each prints what failed; then come the CPU seconds of each
+(unit tests and fuzzers under address and undefined), tsan, tidy. Each prints what failed; then come the CPU seconds of each
 stage and, as the last line, the counts.
 """
 
@@ -97,9 +97,9 @@ class Runner:
             self.tally.fail(name, f"exit status {status}\n" + tail(log.read_text(encoding="utf-8", errors="replace")))
         return status == 0
 
-    def build(self, preset, targets=(), tests="ON"):
+    def build(self, preset, targets=()):
         with self.stage(f"build {preset}"):
-            return (self.logged(f"configure-{preset}", ["cmake", "--preset", preset, f"-DCOMITY_TESTS={tests}"]) and
+            return (self.logged(f"configure-{preset}", ["cmake", "--preset", preset, "-DCOMITY_TESTS=ON"]) and
                     self.logged(f"build-{preset}", ["ninja", "-C", f"build/{preset}", "-j", WORKERS, *targets]))
 
     # --- GoogleTest binaries ---------------------------------------------------------------------
@@ -212,7 +212,7 @@ class Runner:
     def fuzz(self):
         seconds = 120 if self.args.long else 5
         with self.stage("fuzz"):
-            built = (ROOT / "build" / "fuzz").glob("src/**/*_fuzz")
+            built = (ROOT / "build" / "check").glob("src/**/*_fuzz")
             fuzzers = sorted(p for p in built if p.is_file() and os.access(p, os.X_OK))
             if not fuzzers:
                 self.tally.fail("fuzz", "no fuzzer")
@@ -220,9 +220,9 @@ class Runner:
                 list(pool.map(lambda f: self.one_fuzzer(f, seconds), fuzzers))
 
     def one_fuzzer(self, fuzzer, seconds):
-        work = ROOT / "build" / "fuzz" / "corpus" / fuzzer.name
+        work = ROOT / "build" / "check" / "corpus" / fuzzer.name
         work.mkdir(parents=True, exist_ok=True)
-        found = ROOT / "build" / "fuzz" / "found"
+        found = ROOT / "build" / "check" / "found"
         found.mkdir(exist_ok=True)
         committed = ROOT / "tests" / "fuzz" / fuzzer.name
         folders = [work] + ([committed] if committed.is_dir() else [])
@@ -255,10 +255,9 @@ class Runner:
             self.tool("accounting of a real Slurm", ["tests/slurm/check.py"], timeout=180)
         if self.build("check"):
             self.unit_tests("check")
+            self.fuzz()
         if self.build("tsan", TSAN_TARGETS):
             self.unit_tests("tsan", TSAN_TARGETS)
-        if self.build("fuzz", ["fuzzers"], tests="OFF"):
-            self.fuzz()
 
     def print_stages(self):
         print(f"\n{'stage':<24}{'CPU s':>9}{'wall s':>9}{'passed':>9}{'failed':>9}{'skipped':>9}")

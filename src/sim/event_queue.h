@@ -329,7 +329,7 @@ class EventQueue {
   void add_rung(std::uint64_t least, std::uint64_t most) {
     Rung& rung = rungs_[depth_++];
     const std::size_t wanted = std::min(kBuckets, std::bit_ceil(scratch_.size() / kPerBucket + 1));
-    const int bits = std::bit_width(most - least) - std::countr_zero(wanted);
+    const int bits = static_cast<int>(std::bit_width(most - least)) - std::countr_zero(wanted);
     rung.base = rung.next = least;
     rung.shift = static_cast<unsigned>(std::max(0, bits));
     rung.buckets = static_cast<std::size_t>((most - least) >> rung.shift) + 1;

@@ -27,13 +27,14 @@ enum class CostModel : std::uint8_t { kNccl, kAlphaBeta };
 struct Group {
   std::int64_t ranks = 1;
   std::int64_t per_node = 1;
-  // GPUs of a node that send over the same NICs at the same time in other groups, this one included: each has
-  // 1/sharing of what the node's NICs carry beyond its own.
+  // Groups of the same shape that send from a node at the same time, this one included. A node has a NIC for each of
+  // its GPUs: up to that many senders (per_node x groups_on_nic) have one each, more share them evenly.
   std::int64_t groups_on_nic = 1;
   [[nodiscard]] std::int64_t nodes() const { return (ranks + per_node - 1) / per_node; }
 };
 
-// Seconds; 0 for one rank or no bytes. Pure arithmetic, no allocation.
+// Seconds; 0 for one rank or no bytes, never less for more bytes. Pure arithmetic, no allocation: under 100 ns
+// (kAlphaBeta) and 500 ns (kNccl). collective/nccl.h has the table that kNccl chooses from.
 [[nodiscard]] double collective_s(CostModel model, const System& system, Collective op, double bytes,
                                   const Group& group);
 

@@ -218,6 +218,14 @@ std::int32_t chunks_of(Collective op, CollectiveAlgorithm algorithm, std::int32_
   return tree || op == Collective::kBroadcast || op == Collective::kReduce ? pieces : ranks;
 }
 
+// Every rank sends at least one chunk to every other one, or gets every piece; a ring passes a block on n/2 times.
+std::size_t least_steps(Collective op, CollectiveAlgorithm algorithm, std::int32_t ranks, std::int32_t pieces) {
+  const auto n = static_cast<std::size_t>(ranks);
+  if (op == Collective::kAllToAll && algorithm == CollectiveAlgorithm::kRing) return n * n * (n - 1) / 2;
+  const bool pieced = op == Collective::kBroadcast || op == Collective::kReduce;
+  return (n - 1) * (pieced ? static_cast<std::size_t>(pieces) : n);
+}
+
 tl::unexpected<Error> bad(std::string field, std::string message, std::string hint) {
   return fail(Error{.code = Code::kInput,
                     .message = std::move(message),
@@ -240,9 +248,11 @@ Result<CollectiveSchedule> make_schedule(Collective op, CollectiveAlgorithm algo
     return bad("bytes", std::to_string(bytes) + " bytes", "take 0 to 2^50");
   }
   if (pieces < 1 || pieces > 65536) return bad("pieces", std::to_string(pieces) + " pieces", "take 1 to 65536");
+  const bool trees = op == Collective::kAllReduce && algorithm == CollectiveAlgorithm::kTree;
   Builder builder(ranks);
-  spread(builder, op, algorithm, pieces);
-  if (builder.full()) {
+  const bool fits = trees || least_steps(op, algorithm, ranks, pieces) <= kMostScheduleSteps;
+  if (fits) spread(builder, op, algorithm, pieces);
+  if (!fits || builder.full()) {
     return bad("ranks", "more than " + std::to_string(kMostScheduleSteps) + " messages", "take fewer ranks or pieces");
   }
   CollectiveSchedule schedule{op, algorithm, ranks, chunks_of(op, algorithm, ranks, pieces), 0, builder.take()};

@@ -174,7 +174,9 @@ TEST(CollectiveSchedule, NamesWhatItCannotDo) {
   EXPECT_EQ(field(Collective::kPointToPoint, 2, 1, 1), "op");
   EXPECT_EQ(field(Collective::kAllReduce, 0, 1, 1), "ranks");
   EXPECT_EQ(field(Collective::kAllReduce, 5000, 1, 1), "ranks");
-  EXPECT_EQ(field(Collective::kAllToAll, 1024, 1, 1), "ranks");  // half a billion messages
+  EXPECT_EQ(field(Collective::kAllToAll, 4096, 1, 1), "ranks");  // billions of messages
+  EXPECT_EQ(field(Collective::kAllToAll, 256, 1, 1), "ranks");   // 8,355,840
+  EXPECT_EQ(field(Collective::kBroadcast, 4096, 1, 65536), "ranks");
   EXPECT_EQ(field(Collective::kAllReduce, 8, -1, 1), "bytes");
   EXPECT_EQ(field(Collective::kBroadcast, 8, 1, 0), "pieces");
   EXPECT_EQ(field(Collective::kAllReduce, 1, 0, 1), "");

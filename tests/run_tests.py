@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the trees and runs every test; ./test calls this after it has installed the packages.
 
-Stages: release (unit tests, scenarios, command examples, the main job, its report in a browser), a real Slurm, check
-(unit tests and fuzzers under address and undefined), tsan, tidy. Each prints what failed; then come the CPU seconds of each
-stage and, as the last line, the counts.
+Stages: release (unit tests, scenarios, command examples, the main job, its report in a browser), tidy, a real Slurm,
+check (unit tests and fuzzers under address and undefined), tsan. Each prints what failed; then come the CPU seconds of
+each stage and, as the last line, the counts.
 """
 
 import argparse

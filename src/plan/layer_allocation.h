@@ -36,7 +36,7 @@ struct Grouping {
 };
 // Each pipeline's capacities add up to `need` or more. No pipeline: the nodes together hold too little.
 [[nodiscard]] Grouping best_grouping(std::span<const std::int64_t> capacities, std::int64_t need,
-                                     const PipelineValue& value, std::uint64_t most_states = 200'000);
+                                     const PipelineValue& value, std::uint64_t most_states = 20'000);
 // Parallax's quick way: by capacity, largest first; a pipeline that one more node can complete takes the smallest that
 // does.
 [[nodiscard]] Grouping greedy_grouping(std::span<const std::int64_t> capacities, std::int64_t need,

@@ -174,10 +174,8 @@ RC_GTEST_PROP(Swarm, JoinsWithinTheModel, ()) {
   const auto blocks = *rc::gen::inRange<std::int64_t>(1, 20);
   const auto n = *rc::gen::inRange<std::size_t>(1, 8);
   std::vector<SwarmServer> joining;
-  std::int64_t room = 0;
   for (std::size_t i = 0; i < n; ++i) {
     joining.push_back({0, *rc::gen::inRange<std::int64_t>(1, 12), 1});  // equal throughputs
-    room += joining.back().blocks;
   }
   const auto swarm = grow_swarm(joining, blocks, 0.75, 10, 3);
   for (const SwarmServer& s : swarm) RC_ASSERT(s.from >= 0 && s.from + s.blocks <= blocks);

@@ -74,7 +74,7 @@ RC_GTEST_PROP(LayerSplit, IsTheOptimum, ()) {
   for (std::size_t i = 0; i < p; ++i)
     stages.push_back({*rc::gen::inRange<std::size_t>(0, 2), *rc::gen::inRange(0, 5) / 3.0, static_cast<double>(p - i),
                       0, static_cast<double>(*rc::gen::inRange(1, 40))});
-  const double m = *rc::gen::inRange(1, 40);
+  const double m = *rc::gen::element(1, 2, 3, 5, 8, 40);
   const auto ours = split_layers(kinds, stages, layers, m);
   const auto best = brute(kinds, stages, layers, m);
   RC_ASSERT(ours.has_value() == best.has_value());

@@ -115,6 +115,34 @@ TEST(LongContext, OffloadTradesMemoryForNothingOrTime) {
   EXPECT_GE(full.host_bytes, adaptive.host_bytes);
 }
 
+// Between the last piece's forward and backward pass the gradients of all keys and values are added; with everything
+// kept, each forward pass adds what its piece leaves.
+TEST(LongContext, MemoryOverTimeAddsUp) {
+  LongContextQuestion q = question(32, 256 * 1024);
+  LongContextChoice c;
+  c.sp = 8;
+  c.pp = 4;
+  c.pieces = 16;
+  c.offload = Offload::kNone;
+  LongContextPlan detail;
+  const auto done = evaluate_long_context(q, c, &detail);
+  ASSERT_EQ(detail.pieces.size(), 16U);
+  std::vector<const StageMoment*> middle;
+  for (const StageMoment& m : detail.timeline)
+    if (m.stage == 2) middle.push_back(&m);
+  ASSERT_EQ(middle.size(), 32U);
+  double kept = 0;
+  for (std::size_t k = 0; k < 16; ++k) {
+    const SequencePiece& p = detail.pieces[k];
+    kept += p.kept_bytes;
+    if (k == 0) continue;
+    EXPECT_NEAR((middle[k]->bytes - middle[k - 1]->bytes) / (p.kept_bytes + p.offloadable_bytes), 1, 1e-6);
+    EXPECT_GE(middle[k]->start_s, middle[k - 1]->end_s - 1e-12);
+  }
+  EXPECT_NEAR((middle[16]->bytes - middle[15]->bytes) / kept, 1, 1e-6);
+  EXPECT_EQ(done.host_bytes, 0);
+}
+
 TEST(LongContext, NamesWhatIsWrong) {
   EXPECT_EQ(plan_long_context(question(0, 1024)).error().field, "gpus");
   EXPECT_EQ(plan_long_context(question(8, 0)).error().field, "tokens");

@@ -106,7 +106,7 @@ class Block {
     Layer& l = add({size, size, 0, size, size}, {conjugate ? reduce : 0, conjugate ? 0 : reduce, 0}, keep);
     l.comm = LayerComm::kBoundary;
     l.conjugate = conjugate;
-    l.comm_in = l.comm_out = whole_ * bytes_;
+    l.comm_bytes = whole_ * bytes_;
     const double kept = size * bytes_;
     l.activation = split_ ? kept / peers_ : conjugate ? kept : 0;
     l.activation_grad = split_ ? kept / peers_ : conjugate ? 0 : kept;
@@ -134,8 +134,7 @@ class Block {
     l.matrix = true;
     l.comm = LayerComm::kOverlapped;
     l.conjugate = conjugate;
-    l.comm_in = input * bytes_;
-    l.comm_out = output * bytes_;
+    l.comm_bytes = (conjugate ? output : input) * bytes_;
   }
 
   void attention() {

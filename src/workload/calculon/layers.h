@@ -26,8 +26,7 @@ struct Layer {
   double weight_grad_whole = 0;
   double activation_grad = 0;
   double optimizer = 0;
-  double comm_in = 0;   // bytes that enter the product or the boundary ...
-  double comm_out = 0;  // ... and leave it, over all ranks
+  double comm_bytes = 0;  // of the tensor that crosses the boundary, over all ranks
   LayerComm comm = LayerComm::kNone;
   bool conjugate = false;  // reduces going forward; else going backward
   bool matrix = false;

@@ -48,13 +48,7 @@ std::string to_json(const Breakdown& b, double peak_tflops) {
   json.field("tflops_per_gpu", b.total_efficiency * peak_tflops).field("mfu", b.total_efficiency);
   json.field("fits", b.fits).field("sample_rate", b.sample_rate);
   json.key("calculon").begin_object();
-  json.field("fw_offload_overhead", b.fw_offload_overhead).field("bw_offload_overhead", b.bw_offload_overhead);
-  json.field("recomm_link_time", b.recomm_link_time).field("tp_comm_link_time", b.tp_comm_link_time);
-  json.field("pp_comm_link_time", b.pp_comm_link_time).field("dp_comm_link_time", b.dp_comm_link_time);
-  json.field("act_space", b.act_space).field("act_checkpoint_size", b.act_checkpoint_size);
-  json.field("act_grad_space", b.act_grad_space).field("mem_tier2_cap_req", b.mem_tier2_cap_req);
-  json.field("compute_efficiency", b.compute_efficiency).field("system_efficiency", b.system_efficiency);
-  json.field("total_efficiency", b.total_efficiency).field("useful_flops", b.useful_flops);
+  for (const auto& term : workload::calculon::terms()) json.field(term.name, b.*term.value);
   return json.end_object().end_object().text();
 }
 

@@ -302,7 +302,7 @@ Status run_parallelism(const CLI::App& sub, const PlanArgs& args, const Globals&
 }  // namespace
 
 void add_plan(CLI::App& root, Chosen& chosen) {
-  CLI::App* noun = root.add_subcommand("plan", "how to run a model: parallelism, long-context, hetero, spot");
+  CLI::App* noun = root.add_subcommand("plan", "how to run a model: parallelism, long-context, hetero, spot, serve");
   noun->require_subcommand(1);
   noun->footer("Example: comity plan parallelism --model gpt3-175b --system dgx-a100 --gpus 64 --batch 64");
   CLI::App* sub = noun->add_subcommand("parallelism", "the best ways to spread a model over GPUs, and why");
@@ -329,6 +329,7 @@ void add_plan(CLI::App& root, Chosen& chosen) {
   add_plan_long_context(*noun, chosen);
   add_plan_hetero(*noun, chosen);
   add_plan_spot(*noun, chosen);
+  add_plan_serve(*noun, chosen);
 }
 
 }  // namespace comity::cli

@@ -9,5 +9,6 @@ namespace comity::cli {
 void add_plan_long_context(CLI::App& noun, Chosen& chosen);
 void add_plan_hetero(CLI::App& noun, Chosen& chosen);
 void add_plan_spot(CLI::App& noun, Chosen& chosen);
+void add_plan_serve(CLI::App& noun, Chosen& chosen);
 
 }  // namespace comity::cli

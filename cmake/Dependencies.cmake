@@ -10,6 +10,8 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(yaml-cpp REQUIRED)
+find_library(COMITY_CBC CbcSolver REQUIRED)
+find_library(COMITY_CLP Clp REQUIRED)
 find_library(COMITY_ZSTD zstd REQUIRED)
 find_library(COMITY_SODIUM sodium REQUIRED)
 # COMITY_TESTS=AUTO: what only wants the program builds without the test libraries.

@@ -14,7 +14,7 @@ namespace comity::cluster {
 
 enum class EventKind : std::uint8_t {
   kSubmit,       // job, request, value = the estimate that policies see (ns)
-  kStart,        // job, allocation; overtook = the head that it passed, if any
+  kStart,        // job, allocation, speed; overtook = the head that it passed, if any
   kEnd,          // job: its work is done
   kStop,         // job: ended by a rule before its work was done (time limit, peak rule)
   kPreempt,      // job: back to waiting with its progress; value = overhead added to what it must still run (ns)
@@ -30,6 +30,7 @@ enum class EventKind : std::uint8_t {
   kNodeUp,       // node
   kUserLimit,    // value = most GPUs that `name` (a user) may hold at once, -1 = none
   kTenantLimit,  // value, name = tenant
+  kResize,       // as kMigrate, with `gpus` GPUs at `speed` from now on
 };
 
 struct Event {
@@ -41,6 +42,7 @@ struct Event {
   JobId partner;
   double speed = 1;  // of `job`: progress a second, > 0; 1 = alone on its GPUs
   double partner_speed = 1;
+  std::uint32_t gpus = 0;  // kStart, kResize: how many it holds from now on; 0 = as many as it asked for
   Time value = 0;
   std::uint32_t name = profile::kNoName;
   const profile::JobRequest* request = nullptr;

@@ -43,7 +43,11 @@ void State::apply(const Event& event) {
     case EventKind::kRequeue: stop_running(event.job, event.at); return back_to_queue(event.job, event.at);
     case EventKind::kCoLocate: return co_locate(event);
     case EventKind::kSpeed: return set_speed(event.job, event.speed, event.at);
-    case EventKind::kMigrate: return migrate(event);
+    case EventKind::kMigrate: {
+      const Running& run = running_[at(event.job).slot];
+      return move(event, run.gpus, run.speed);
+    }
+    case EventKind::kResize: return move(event, event.gpus, event.speed);
     case EventKind::kCancel: {
       const bool waits = at(event.job).status == JobStatus::kWaiting;
       if (waits) {
@@ -249,7 +253,7 @@ void State::submit(const Event& event) {
 }
 
 // Takes a waiting job out of its list and gives it a place among the running ones, without GPUs so far.
-Running& State::add_running(JobId id, Time now) {
+Running& State::add_running(JobId id, std::uint32_t gpus, Time now) {
   Job& job = at(id);
   COMITY_CHECK(job.status == JobStatus::kWaiting && job.blocks == 0);
   dequeue(id);
@@ -257,9 +261,10 @@ Running& State::add_running(JobId id, Time now) {
   job.status = JobStatus::kRunning;
   job.slot = static_cast<std::uint32_t>(running_.size());
   ++job.stretches;
-  held_gpus_ += job.gpus;
+  held_gpus_ += gpus;
   Running& run = running_.emplace_back();
   run.job = id;
+  run.gpus = gpus;
   run.start = run.since = now;
   run.expected_end = now + (job.estimate - job.executed);
   return run;
@@ -274,23 +279,25 @@ void State::keep(Running& run, const Allocation& allocation) {
 }
 
 void State::start(const Event& event) {
-  Running& run = add_running(event.job, event.at);
+  Running& run = add_running(event.job, event.gpus != 0 ? event.gpus : at(event.job).gpus, event.at);
   keep(run, *event.allocation);
   for (Pool& pool : pools_) pool.allocate(run.allocation);
-  used_gpus_ += at(event.job).gpus;
-  if (event.overtook.valid()) at(event.overtook).overtaken += at(event.job).gpus;
-  own_running(event.job, 1);
+  used_gpus_ += run.gpus;
+  if (event.overtook.valid()) at(event.overtook).overtaken += run.gpus;
+  own_running(event.job, run.gpus);
+  if (event.speed != 1) set_speed(event.job, event.speed, event.at);
 }
 
 void State::co_locate(const Event& event) {
-  COMITY_CHECK(at(event.partner).status == JobStatus::kRunning && at(event.partner).gpus == at(event.job).gpus);
-  Running& run = add_running(event.job, event.at);
+  COMITY_CHECK(at(event.partner).status == JobStatus::kRunning &&
+               running_[at(event.partner).slot].gpus == at(event.job).gpus);
+  Running& run = add_running(event.job, at(event.job).gpus, event.at);
   Running& other = running_[at(event.partner).slot];
   COMITY_CHECK(!other.partner.valid());
   keep(run, other.allocation);
   run.partner = event.partner;
   other.partner = event.job;
-  own_running(event.job, 1);
+  own_running(event.job, run.gpus);
   set_speed(event.job, event.speed, event.at);
   set_speed(event.partner, event.partner_speed, event.at);
 }
@@ -306,15 +313,50 @@ void State::set_speed(JobId id, double speed, Time now) {
   ++job.stretches;
 }
 
-void State::migrate(const Event& event) {
+void State::move(const Event& event, std::uint32_t gpus, double speed) {
   Job& job = at(event.job);
   Running& run = running_[job.slot];
-  COMITY_CHECK(job.status == JobStatus::kRunning && !run.partner.valid());
+  COMITY_CHECK(job.status == JobStatus::kRunning && !run.partner.valid() && gpus > 0);
   for (Pool& pool : pools_) pool.release(run.allocation);
   keep(run, *event.allocation);
   for (Pool& pool : pools_) pool.allocate(run.allocation);
+  used_gpus_ += gpus;
+  used_gpus_ -= run.gpus;
+  held_gpus_ += gpus;
+  held_gpus_ -= run.gpus;
+  own_running(event.job, std::int64_t{gpus} - std::int64_t{run.gpus});
+  run.gpus = gpus;
   job.estimate += event.value;
-  set_speed(event.job, run.speed, event.at);
+  set_speed(event.job, speed, event.at);
+}
+
+bool State::place_as(JobId id, const Shape& size, const Pool::Where& where, double speed, Time now, Allocation& out) {
+  const Job& job = at(id);
+  const bool runs = job.status == JobStatus::kRunning;
+  std::uint32_t pool_at = shapes_[job.shape]->pool;
+  if (!reservations_.empty()) {
+    const Time length = time_at_speed(std::max<Time>(1, remaining_estimate(id, now)), speed);
+    pool_at = pool_without(reservations_.barred(job.user, job.tenant, length, now));
+  }
+  if (runs) {
+    for (Pool& pool : pools_) pool.release(running_[job.slot].allocation);
+  }
+  const bool placed = pools_[pool_at].place(size, where, out);
+  if (runs) {
+    for (Pool& pool : pools_) pool.allocate(running_[job.slot].allocation);
+  }
+  return placed;
+}
+
+bool State::may_hold(JobId id, std::uint32_t gpus) const {
+  const Job& j = job(id);
+  const std::int64_t now = j.status == JobStatus::kRunning ? running_[j.slot].gpus : 0;
+  const auto may = [&](const Owners& owners, std::uint32_t name) {
+    const auto it = owners.find(name);
+    if (it == owners.end() || it->second.limit < 0) return true;
+    return it->second.used - now + gpus <= it->second.limit;
+  };
+  return !limits_ || (may(users_, j.user) && may(tenants_, j.tenant));
 }
 
 // GPUs that are shared stay with the partner, which has them to itself from now on.
@@ -323,12 +365,13 @@ void State::stop_running(JobId id, Time now) {
   COMITY_CHECK(job.status == JobStatus::kRunning);
   left_.push_back(id);
   Running& run = running_[job.slot];
+  const std::uint32_t gpus = run.gpus;
   if (run.partner.valid()) {
     running_[at(run.partner).slot].partner = JobId();
     set_speed(run.partner, 1, now);
   } else {
     for (Pool& pool : pools_) pool.release(run.allocation);
-    used_gpus_ -= job.gpus;
+    used_gpus_ -= gpus;
   }
   if (run.allocation.parts.capacity() != 0) spare_parts_.push_back(std::move(run.allocation.parts));
   if (job.slot + 1 != running_.size()) {
@@ -337,8 +380,8 @@ void State::stop_running(JobId id, Time now) {
   }
   running_.pop_back();
   job.slot = kNoSlot;
-  held_gpus_ -= job.gpus;
-  own_running(id, -1);
+  held_gpus_ -= gpus;
+  own_running(id, -std::int64_t{gpus});
 }
 
 void State::back_to_queue(JobId id, Time now) {
@@ -440,13 +483,13 @@ State::Owner& State::add_owner(bool tenant, std::uint32_t name, std::int64_t lim
   return owner;
 }
 
-void State::own_running(JobId id, std::int64_t sign) {
+void State::own_running(JobId id, std::int64_t gpus) {
   if (!limits_) return;
   const Job& job = at(id);
   for (const bool tenant : {false, true}) {
     Owner* o = owner(tenant, tenant ? job.tenant : job.user);
     if (o == nullptr) continue;
-    o->used += sign * static_cast<std::int64_t>(job.gpus);
+    o->used += gpus;
     recheck(*o, tenant ? kTenantLimit : kUserLimit);
   }
 }
@@ -487,7 +530,7 @@ void State::take_stock(bool tenant, std::uint32_t name) {
       like.tenant = tenant ? name : shapes_[job.shape]->tenant;
       job.shape = find_shape(like);
       if (queued) enqueue(id);
-      if (job.status == JobStatus::kRunning) owner(tenant, name)->used += job.gpus;
+      if (job.status == JobStatus::kRunning) owner(tenant, name)->used += running_[job.slot].gpus;
     }
   }
 }

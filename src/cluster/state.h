@@ -56,10 +56,11 @@ struct Running {
   Time start = 0;
   Time expected_end = 0;  // now + what is left of the estimate, at the present speed
   Allocation allocation;
-  JobId partner;     // who else runs on these GPUs
-  double speed = 1;  // progress a second
-  Time since = 0;    // since when at this speed
-  Time done = 0;     // progress of this run before that
+  JobId partner;           // who else runs on these GPUs
+  double speed = 1;        // progress a second
+  Time since = 0;          // since when at this speed
+  Time done = 0;           // progress of this run before that
+  std::uint32_t gpus = 0;  // that it holds
 
   [[nodiscard]] Time progress(Time now) const {
     const Time wall = now - since;
@@ -158,6 +159,12 @@ class State {
   [[nodiscard]] std::string never_runs(const profile::JobRequest& request);
   [[nodiscard]] bool has_limits() const { return limits_; }
   [[nodiscard]] bool has_reservations() const { return !reservations_.empty(); }
+  // Whether the limits of its owners let a job hold so many GPUs (in place of what it holds).
+  [[nodiscard]] bool may_hold(JobId id, std::uint32_t gpus) const;
+  // Where the placement rule would put a job of another size that goes on at `speed`, clear of reservations that it
+  // would run into; the GPUs that a running one holds count as free.
+  [[nodiscard]] bool place_as(JobId id, const Shape& size, const Pool::Where& where, double speed, Time now,
+                              Allocation& out);
   [[nodiscard]] QueueEntry entry(JobId id) const;
   [[nodiscard]] Time remaining_estimate(JobId id, Time now) const;  // running or waiting, >= 0
   // A waiting job that is neither held nor limited and whose shape is satisfiable.
@@ -189,9 +196,9 @@ class State {
   void start(const Event& event);
   void stop_running(JobId id, Time now);
   void co_locate(const Event& event);
-  void migrate(const Event& event);
+  void move(const Event& event, std::uint32_t gpus, double speed);
   void set_speed(JobId id, double speed, Time now);
-  Running& add_running(JobId id, Time now);
+  Running& add_running(JobId id, std::uint32_t gpus, Time now);
   void keep(Running& run, const Allocation& allocation);
   void back_to_queue(JobId id, Time now);
   void leave(JobId id, bool was_waiting);
@@ -202,7 +209,7 @@ class State {
   void set_active(ShapeId id);
   void set_front(ShapeId id);
   [[nodiscard]] ShapeId look_up_shape(const profile::JobRequest& request);
-  void own_running(JobId id, std::int64_t sign);
+  void own_running(JobId id, std::int64_t gpus);
   // The owner that has, or had, a limit; nullptr for others.
   [[nodiscard]] Owner* owner(bool tenant, std::uint32_t name);
   Owner& add_owner(bool tenant, std::uint32_t name, std::int64_t limit);

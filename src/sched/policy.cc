@@ -120,6 +120,41 @@ bool Pass::migrate(std::uint32_t job, const Allocation& where, Time overhead) {
   return true;
 }
 
+bool Pass::start_sized(std::uint32_t job, const profile::Shape& size, const Pool::Where& where, double speed) {
+  const auto gpus = static_cast<std::uint32_t>(size.total());
+  const JobId id(job);
+  if (!world_.resize || !state_.eligible(id) || !state_.may_hold(id, gpus)) return false;
+  if (!state_.place_as(id, size, where, speed, now_, scratch_)) return false;
+  cluster::Event event;
+  event.kind = cluster::EventKind::kStart;
+  event.allocation = &scratch_;
+  event.gpus = gpus;
+  event.speed = speed;
+  Decision decision = make(Action::kStart, id);
+  decision.gpus = gpus;
+  apply(event, decision);
+  return true;
+}
+
+bool Pass::resize(std::uint32_t job, const profile::Shape& size, const Pool::Where& where, double speed,
+                  Time overhead) {
+  const auto gpus = static_cast<std::uint32_t>(size.total());
+  const JobId id(job);
+  if (!world_.resize || !state_.may_hold(id, gpus) || !state_.place_as(id, size, where, speed, now_, scratch_))
+    return false;
+  cluster::Event event;
+  event.kind = cluster::EventKind::kResize;
+  event.allocation = &scratch_;
+  event.gpus = gpus;
+  event.speed = speed;
+  event.value = overhead;
+  Decision decision = make(Action::kResize, id);
+  decision.gpus = gpus;
+  decision.value = overhead;
+  apply(event, decision);
+  return true;
+}
+
 void Pass::wake_at(Time at) {
   COMITY_CHECK(at > now_);
   decisions_.push_back(make(Action::kWakeAt, {}));

@@ -30,12 +30,12 @@ enum class Action : std::uint8_t { kStart, kStop, kPreempt, kRequeue, kResize, k
 struct Decision {
   Action action = Action::kStart;
   JobId job;
-  JobId other;           // kStart: the head that it passed; kCoLocate: whose GPUs it shares
-  Time value = 0;        // kPreempt, kMigrate: overhead (ns); kStop: how long it ran in all, time at less than full
-                         // speed before this run counted by its progress; kWakeAt: the instant
-  Time wall = 0;         // kPreempt, kRequeue: how long the run that ends lasted
-  Time progress = 0;     // and what it achieved
-  profile::Shape shape;  // kResize: the new shape
+  JobId other;             // kStart: the head that it passed; kCoLocate: whose GPUs it shares
+  Time value = 0;          // kPreempt, kMigrate: overhead (ns); kStop: how long it ran in all, time at less than full
+                           // speed before this run counted by its progress; kWakeAt: the instant
+  Time wall = 0;           // kPreempt, kRequeue: how long the run that ends lasted
+  Time progress = 0;       // and what it achieved
+  std::uint32_t gpus = 0;  // kStart, kResize: how many it holds from now on; 0 = as many as it asked for
 };
 
 // What the world that runs the pass can carry out and knows.
@@ -85,6 +85,14 @@ class Pass {
   // Moves a running job that shares with nobody; `where` may use the GPUs that it holds. False, and nothing changed,
   // where the world can't.
   bool migrate(std::uint32_t job, const Allocation& where, Time overhead);
+  // Starts a waiting job with `size` GPUs instead of those that it asked for, or on other nodes than it would get:
+  // where the placement rule puts that size within `where`. It makes progress at `speed`; 1 = as it does with what it
+  // asked for. False, and nothing changed: it does not fit, is not eligible, its owner may not hold so many, or the
+  // world can't resize.
+  bool start_sized(std::uint32_t job, const profile::Shape& size, const Pool::Where& where, double speed);
+  // The same for a running job that shares with nobody; it may keep GPUs that it holds. `overhead` is added to what it
+  // must still run, in time at speed 1.
+  bool resize(std::uint32_t job, const profile::Shape& size, const Pool::Where& where, double speed, Time overhead);
   // Asks for a pass at `at` (> now) even if nothing happens until then.
   void wake_at(Time at);
 

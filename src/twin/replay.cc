@@ -50,6 +50,7 @@ class Replay {
     if (!policy_->follows_queues()) state_.ignore_queue_changes();
     world_.co_locate = true;
     world_.migrate = true;
+    world_.resize = true;
     world_.colocation = options.colocation;
     world_.estimates_exact = options.estimates == Estimates::kOracle;
     result_.policy = info.name;
@@ -190,6 +191,7 @@ class Replay {
     event.at = now_;
     event.job = JobId(job);
     gpu_ns_by_jobs_ += Wide{j.gpus} * ran;
+    hold(job, 0);
     state_.apply(event);
     note(static_cast<std::uint32_t>(EventKind::kEnd), job);
     ++result_.finished;
@@ -224,6 +226,7 @@ class Replay {
     switch (d.action) {
       case Action::kStart:
         note(static_cast<std::uint32_t>(EventKind::kStart), job);
+        hold(job, d.gpus);
         schedule(d.job);
         wanted_gpus_ -= state_.job(d.job).gpus;
         if (detail_ != nullptr) open_stretches(job);
@@ -234,6 +237,7 @@ class Replay {
         if (d.value > 0) overhead_[job] += d.value;
         if (d.wall != d.progress) lost_[job] += d.wall - d.progress;
         wanted_gpus_ += state_.job(d.job).gpus;
+        hold(job, 0);
         if (detail_ == nullptr) return;
         ++detail_->jobs[job].preemptions;
         return close_stretches(job);
@@ -243,6 +247,7 @@ class Replay {
         note(static_cast<std::uint32_t>(EventKind::kRequeue), job);
         lost_[job] += d.wall;
         wanted_gpus_ += state_.job(d.job).gpus;
+        hold(job, 0);
         if (detail_ != nullptr) close_stretches(job);
         return;
       case Action::kCoLocate:
@@ -253,14 +258,29 @@ class Replay {
         schedule(d.other);
         return schedule(d.job);
       case Action::kSpeed: return schedule(d.job);
-      case Action::kMigrate: return carry_out_migration(job, d.value);
-      case Action::kResize: COMITY_CHECK(false);  // no pass can ask for it: this world has not claimed it
+      case Action::kMigrate: ++result_.migrations; return carry_out_move(EventKind::kMigrate, job, d.value);
+      case Action::kResize:
+        ++result_.resizes;
+        hold(job, d.gpus);
+        return carry_out_move(EventKind::kResize, job, d.value);
     }
   }
 
-  void carry_out_migration(std::uint32_t job, Time overhead) {
-    note(static_cast<std::uint32_t>(EventKind::kMigrate), job);
-    ++result_.migrations;
+  // From now on a job holds so many GPUs; 0 = as many as it asked for, or none. gpu_ns_by_jobs_ counts a run by what
+  // was asked for, and here what differs from that.
+  void hold(std::uint32_t job, std::uint32_t gpus) {
+    if (gpus == 0 && sizes_.empty()) return;
+    const auto asked = static_cast<std::int64_t>(workload_.row(job).request.shape.total());
+    const auto it = sizes_.find(job);
+    if (it != sizes_.end()) {
+      gpu_ns_by_jobs_ += Wide{std::int64_t{it->second.gpus} - asked} * (now_ - it->second.since);
+      sizes_.erase(it);
+    }
+    if (gpus != 0 && gpus != asked) sizes_[job] = {gpus, now_};
+  }
+
+  void carry_out_move(EventKind kind, std::uint32_t job, Time overhead) {
+    note(static_cast<std::uint32_t>(kind), job);
     if (overhead > 0) overhead_[job] += overhead;
     if (detail_ != nullptr) {
       close_stretches(job);
@@ -303,6 +323,7 @@ class Replay {
     note(static_cast<std::uint32_t>(EventKind::kStop), job);
     ++result_.stopped;
     gpu_ns_by_jobs_ += Wide{workload_.row(job).request.shape.total()} * ran;
+    hold(job, 0);
     if (detail_ != nullptr) close_stretches(job);
     leave(job, now_ - workload_.row(job).submit, ran, true);
   }
@@ -395,6 +416,11 @@ class Replay {
   std::unordered_map<std::uint32_t, Time> overhead_;                             // charged for preemptions, by job
   std::unordered_map<std::uint32_t, Time> lost_;                                 // see lost()
   std::unordered_map<std::uint32_t, std::pair<std::size_t, std::size_t>> open_;  // detail only: job -> its stretches
+  struct Size {
+    std::uint32_t gpus = 0;
+    Time since = 0;
+  };
+  std::unordered_map<std::uint32_t, Size> sizes_;  // jobs that hold another number of GPUs than they asked for
   History history_;
   RunResult result_;
   Detail* detail_ = nullptr;

@@ -42,6 +42,7 @@ void write_run(JsonWriter& json, const RunResult& run) {
   result("makespan_s", run.makespan_s);
   json.field("preemptions", run.preemptions);
   json.field("co_located", run.shared).field("migrations", run.migrations);
+  json.field("resizes", run.resizes);
   result("gpu_utilization", run.gpu_utilization);
   json.field("events", run.events).field("wall_s", run.wall_s);
   json.field("peak_rss_bytes", run.peak_rss_bytes).field("fingerprint", hex64(run.fingerprint));

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/params.h"
@@ -118,6 +119,9 @@ class Policy {
   [[nodiscard]] virtual bool follows_queues() const { return false; }
   // How long a job holds its GPUs beyond its work: simulators that tick see an end one tick late.
   [[nodiscard]] virtual Time end_lag() const { return 0; }
+  // What the policy counted of its own work so far (leases that expired, programs solved), by name, always the same
+  // names in the same order.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, double>> figures() const { return {}; }
 };
 
 // One pass over every group. The decisions have been applied to `state` when it returns; the world carries them out.

@@ -358,6 +358,7 @@ class Replay {
     result_.unfinished = state_.live() + (workload_.size() - next_);
     result_.submitted += workload_.size() - next_;  // interrupted: the rest counts as unfinished
     result_.fingerprint = fingerprint_.value();
+    result_.policy_figures = policy_->figures();
     const Time span = last_end_ - first_submit_;
     if (detail_ != nullptr) detail_->series.finish(std::max(now_, first_submit_ + 1));
     if (n == 0) return;

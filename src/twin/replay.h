@@ -105,8 +105,9 @@ struct RunResult {
   double makespan_s = 0;
   std::uint64_t preemptions = 0;
   std::uint64_t migrations = 0;
-  std::uint64_t resizes = 0;  // running jobs that were given another number of GPUs
-  std::uint64_t shared = 0;   // jobs that were started on the GPUs of another
+  std::vector<std::pair<std::string, double>> policy_figures;  // Policy::figures() at the end
+  std::uint64_t resizes = 0;                                   // running jobs that were given another number of GPUs
+  std::uint64_t shared = 0;                                    // jobs that were started on the GPUs of another
   double gpu_utilization = 0;
   std::uint64_t events = 0;
   double wall_s = 0;

@@ -43,6 +43,11 @@ void write_run(JsonWriter& json, const RunResult& run) {
   json.field("preemptions", run.preemptions);
   json.field("co_located", run.shared).field("migrations", run.migrations);
   json.field("resizes", run.resizes);
+  if (!run.policy_figures.empty()) {
+    json.key("policy_figures").begin_object();
+    for (const auto& [name, value] : run.policy_figures) json.field(name, value);
+    json.end_object();
+  }
   result("gpu_utilization", run.gpu_utilization);
   json.field("events", run.events).field("wall_s", run.wall_s);
   json.field("peak_rss_bytes", run.peak_rss_bytes).field("fingerprint", hex64(run.fingerprint));

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# comity_embed(<target> <folder of data/>...): the .toml files of each folder become a source file of <target>, written
-# again when one of them changes. Run as a script (cmake -P) it writes that file.
+# comity_embed(<library> <folder of data/>...): the .toml files of each folder become a source file of comity_<library>,
+# declared in src/<library>/library.h, written again when one of them changes. Run as a script (cmake -P) it writes that
+# file.
 if(CMAKE_SCRIPT_MODE_FILE)
-  set(source "// Written by cmake/Embed.cmake from ${DATA}. Not to be edited.\n#include \"workload/library.h\"\n")
-  string(APPEND source "#include <array>\nnamespace comity::workload {\n")
+  set(source "// Written by cmake/Embed.cmake from ${DATA}. Not to be edited.\n#include \"${LIBRARY}/library.h\"\n")
+  string(APPEND source "#include <array>\nnamespace comity::${LIBRARY} {\n")
   foreach(folder IN LISTS FOLDERS)
     file(GLOB names RELATIVE ${DATA}/${folder} ${DATA}/${folder}/*.toml)
     list(TRANSFORM names REPLACE "\\.toml$" "")
@@ -21,13 +22,13 @@ if(CMAKE_SCRIPT_MODE_FILE)
     endforeach()
     string(APPEND source "}};\nstd::span<const LibraryFile> library_${folder}() { return k_${folder}; }\n")
   endforeach()
-  string(APPEND source "}  // namespace comity::workload\n")
+  string(APPEND source "}  // namespace comity::${LIBRARY}\n")
   file(WRITE ${OUT} "${source}")
   return()
 endif()
 include_guard()
 
-function(comity_embed target)
+function(comity_embed library)
   set(data ${CMAKE_SOURCE_DIR}/data)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/library_data.cc)
   set(all)
@@ -41,9 +42,10 @@ function(comity_embed target)
   string(REPLACE ";" "$<SEMICOLON>" folders "${ARGN}")
   add_custom_command(
     OUTPUT ${out}
-    COMMAND ${CMAKE_COMMAND} -DDATA=${data} -DFOLDERS=${folders} -DOUT=${out} -P ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
+    COMMAND ${CMAKE_COMMAND} -DLIBRARY=${library} -DDATA=${data} -DFOLDERS=${folders} -DOUT=${out}
+            -P ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
     DEPENDS ${all} ${out}.list ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
     COMMENT "Embedding ${data}"
     VERBATIM)
-  target_sources(${target} PRIVATE ${out})
+  target_sources(comity_${library} PRIVATE ${out})
 endfunction()

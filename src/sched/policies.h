@@ -24,6 +24,7 @@ void add_priority(std::vector<PolicyInfo>& list);
 void add_hived(std::vector<PolicyInfo>& list);
 void add_lucid(std::vector<PolicyInfo>& list);
 void add_gandiva(std::vector<PolicyInfo>& list);
+void add_icefrog(std::vector<PolicyInfo>& list);
 
 // Not in the registry: what replaces policies of the registry under --compat lucid (srtf, tiresias, qssf).
 void add_lucid_compat(std::vector<PolicyInfo>& list);

@@ -186,6 +186,7 @@ const std::vector<PolicyInfo>& registry() {
     add_hived(list);
     add_lucid(list);
     add_gandiva(list);
+    add_icefrog(list);
     return list;
   }();
   return all;

@@ -40,6 +40,12 @@ class TestCluster {
     world_.co_locate = true;
     world_.migrate = true;
   }
+  // The same, and jobs may hold other numbers of GPUs than they ask for.
+  void allow_resizing(std::vector<profile::Attributes> profiles) {
+    allow_sharing(std::move(profiles));
+    world_.resize = true;
+  }
+  std::uint32_t intern(const std::string& text) { return names_.intern(text); }
   std::uint32_t submit(profile::Shape shape, const std::string& tenant = "", Time estimate = kHour,
                        const std::string& user = "u") {
     profile::JobRequest& r = *requests_.emplace_back(std::make_unique<profile::JobRequest>());
@@ -129,8 +135,8 @@ class TestCluster {
         held[part.node.index()] |= part.gpus;
         own += static_cast<std::uint64_t>(std::popcount(part.gpus));
       }
-      EXPECT_TRUE(r.allocation.parts.empty() || own == job(r.job.value).gpus);
-      used += job(r.job.value).gpus;
+      EXPECT_TRUE(r.allocation.parts.empty() || own == r.gpus);
+      used += r.gpus;
     }
     EXPECT_LE(used, state_->pool().capacity());
     std::uint64_t live = 0;

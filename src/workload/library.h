@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of data/models/ and data/systems/ as they stand in the program: cmake/Embed.cmake writes them into a source
-// file of the build folder.
+// The files of data/ that belong to workload, as they stand in the program.
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "base/library_file.h"
 
 namespace comity::workload {
-
-struct LibraryFile {
-  std::string_view name;  // of the file, without .toml
-  std::string_view text;
-};
 
 [[nodiscard]] std::span<const LibraryFile> library_models();  // sorted by name
 [[nodiscard]] std::span<const LibraryFile> library_systems();

@@ -151,6 +151,7 @@ const std::vector<PolicyInfo>& registry() {
     add_hived(list);
     add_lucid(list);
     add_gandiva(list);
+    add_astraea(list);
     return list;
   }();
   return all;
@@ -163,7 +164,7 @@ Params all_params() {
 }
 
 const std::vector<std::string>& compat_names() {
-  static const std::vector<std::string> names = {"lucid"};
+  static const std::vector<std::string> names = {"lucid", "astraea"};
   return names;
 }
 
@@ -172,6 +173,7 @@ Result<const PolicyInfo*> find_policy(const std::string& name, const std::string
     std::vector<PolicyInfo> list;
     add_lucid_compat(list);
     add_lucid_compat_sharing(list);
+    add_astraea_compat(list);
     return list;
   }();
   for (const PolicyInfo& info : replacements) {

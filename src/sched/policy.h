@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/params.h"
@@ -110,6 +111,11 @@ class Policy {
   [[nodiscard]] virtual bool follows_queues() const { return false; }
   // How long a job holds its GPUs beyond its work: simulators that tick see an end one tick late.
   [[nodiscard]] virtual Time end_lag() const { return 0; }
+  // Why it would never start such a job, beyond what the cluster says; empty = it may. Asked before each submission:
+  // the job is then rejected for that reason.
+  [[nodiscard]] virtual std::string refuses(const State&, const profile::JobRequest&) { return {}; }
+  // Results that only this policy knows, by name, asked for when a run is over: "policy_figures" of a replay.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, double>> figures() const { return {}; }
 };
 
 // One pass over every group. The decisions have been applied to `state` when it returns; the world carries them out.

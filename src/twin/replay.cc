@@ -144,6 +144,7 @@ class Replay {
     ++result_.submitted;
     note(static_cast<std::uint32_t>(EventKind::kSubmit), job);
     if (const std::string why = state_.never_runs(row.request); !why.empty()) return reject(job, why);
+    if (const std::string why = policy_->refuses(state_, row.request); !why.empty()) return reject(job, why);
     Event event;
     event.kind = EventKind::kSubmit;
     event.at = now_;
@@ -337,6 +338,7 @@ class Replay {
     result_.unfinished = state_.live() + (workload_.size() - next_);
     result_.submitted += workload_.size() - next_;  // interrupted: the rest counts as unfinished
     result_.fingerprint = fingerprint_.value();
+    result_.policy_figures = policy_->figures();
     const Time span = last_end_ - first_submit_;
     if (detail_ != nullptr) detail_->series.finish(std::max(now_, first_submit_ + 1));
     if (n == 0) return;

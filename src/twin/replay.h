@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/params.h"
@@ -112,6 +113,7 @@ struct RunResult {
   std::uint64_t peak_rss_bytes = 0;
   std::uint64_t fingerprint = 0;
   bool partial = false;  // interrupted
+  std::vector<std::pair<std::string, double>> policy_figures;  // what the policy alone knows: Policy::figures()
   std::vector<Rejection> rejections;
   std::vector<Detail> detail;  // one, or none
 };

@@ -46,6 +46,11 @@ void write_run(JsonWriter& json, const RunResult& run) {
   json.field("events", run.events).field("wall_s", run.wall_s);
   json.field("peak_rss_bytes", run.peak_rss_bytes).field("fingerprint", hex64(run.fingerprint));
   if (run.partial) json.field("partial", true);
+  if (!run.policy_figures.empty()) {
+    json.key("policy_figures").begin_object();
+    for (const auto& [name, value] : run.policy_figures) json.field(name, value);
+    json.end_object();
+  }
   if (!run.rejections.empty()) {
     json.key("rejections").begin_array();
     for (const Rejection& r : run.rejections) {

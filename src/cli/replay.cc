@@ -123,6 +123,9 @@ Result<twin::ReplayOptions> parse_options(const ReplayArgs& args, const Globals&
   // Lucid's simulator differs from bestfit in where the remainder of a gang goes.
   if (args.compat == "lucid" && *placement == cluster::Placement::kBestFit)
     options.placement = cluster::Placement::kLucid;
+  // Astraea's spreads a job over whatever is free.
+  if (args.compat == "astraea" && *placement == cluster::Placement::kBestFit)
+    options.placement = cluster::Placement::kCount;
   if (Status status = check_spec(args, options.cluster, options.placement); !status) return fail(status.error());
   options.ties = args.ties == "file" ? twin::Ties::kFile : twin::Ties::kId;
   options.mode = args.mode == "skip" ? twin::Mode::kSkip : twin::Mode::kStrict;
@@ -238,7 +241,7 @@ void add_replay_options(CLI::App* sub, const std::shared_ptr<ReplayArgs>& args) 
       ->required();
   sub->add_option("--placement", args->placement,
                   "count, firstfit, bestfit, consolidated, buddy or lucid (default bestfit)");
-  sub->add_option("--compat", args->compat, "policies exactly as another simulator runs them: lucid")
+  sub->add_option("--compat", args->compat, "policies exactly as another simulator runs them: lucid or astraea")
       ->check(CLI::IsMember(sched::compat_names()));
   sub->add_option("--ties", args->ties, "jobs of one instant by id or in file order (default id)")
       ->check(CLI::IsMember({"id", "file"}));

@@ -88,6 +88,15 @@ void Pass::stop(std::uint32_t job) {
   apply(event, decision);
 }
 
+void Pass::finish(std::uint32_t job, Time done) {
+  Decision decision = end_run(Action::kFinish, job);
+  decision.value = done;
+  decision.wall += state_.job(JobId(job)).executed;
+  cluster::Event event;
+  event.kind = cluster::EventKind::kEnd;
+  apply(event, decision);
+}
+
 bool Pass::co_locate(std::uint32_t job, std::uint32_t partner, double speed, double partner_speed) {
   if (!world_.co_locate) return false;
   cluster::Event event;
@@ -187,6 +196,7 @@ const std::vector<PolicyInfo>& registry() {
     add_lucid(list);
     add_gandiva(list);
     add_icefrog(list);
+    add_astraea(list);
     return list;
   }();
   return all;
@@ -199,7 +209,7 @@ Params all_params() {
 }
 
 const std::vector<std::string>& compat_names() {
-  static const std::vector<std::string> names = {"lucid"};
+  static const std::vector<std::string> names = {"lucid", "astraea"};
   return names;
 }
 
@@ -208,6 +218,7 @@ Result<const PolicyInfo*> find_policy(const std::string& name, const std::string
     std::vector<PolicyInfo> list;
     add_lucid_compat(list);
     add_lucid_compat_sharing(list);
+    add_astraea_compat(list);
     return list;
   }();
   for (const PolicyInfo& info : replacements) {

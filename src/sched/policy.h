@@ -26,15 +26,27 @@ using cluster::ShapeClass;
 using cluster::ShapeId;
 using cluster::State;
 
-enum class Action : std::uint8_t { kStart, kStop, kPreempt, kRequeue, kResize, kMigrate, kCoLocate, kSpeed, kWakeAt };
+enum class Action : std::uint8_t {
+  kStart,
+  kStop,
+  kFinish,
+  kPreempt,
+  kRequeue,
+  kResize,
+  kMigrate,
+  kCoLocate,
+  kSpeed,
+  kWakeAt
+};
 
 struct Decision {
   Action action = Action::kStart;
   JobId job;
   JobId other;             // kStart: the head that it passed; kCoLocate: whose GPUs it shares
   Time value = 0;          // kPreempt, kMigrate: overhead (ns); kStop: how long it ran in all, time at less than full
-                           // speed before this run counted by its progress; kWakeAt: the instant
-  Time wall = 0;           // kPreempt, kRequeue: how long the run that ends lasted
+                           // speed before this run counted by its progress; kFinish: when its work was done;
+                           // kWakeAt: the instant
+  Time wall = 0;           // kPreempt, kRequeue: how long the run that ends lasted; kFinish: as value of kStop
   Time progress = 0;       // and what it achieved
   std::uint32_t gpus = 0;  // kStart, kResize: how many it holds from now on; 0 = as many as it asked for
 };
@@ -77,6 +89,8 @@ class Pass {
   void requeue(std::uint32_t job);
   // Ends a job before its work is done.
   void stop(std::uint32_t job);
+  // Ends a job that Policy::keeps() kept: its work was done at `done`.
+  void finish(std::uint32_t job, Time done);
   // Starts a waiting eligible job on the GPUs of a running one that has as many and shares them with nobody. Each
   // makes progress at its speed until the other leaves; who is left runs at speed 1 again. False, and nothing changed,
   // where the world can't share GPUs.
@@ -119,6 +133,12 @@ class Policy {
   [[nodiscard]] virtual bool follows_queues() const { return false; }
   // How long a job holds its GPUs beyond its work: simulators that tick see an end one tick late.
   [[nodiscard]] virtual Time end_lag() const { return 0; }
+  // Told when the work of a job is done: true = it holds its GPUs until the policy calls Pass::finish(), as in
+  // simulators that look at their jobs at ticks only.
+  [[nodiscard]] virtual bool keeps(JobId, Time) { return false; }
+  // Why it would never start such a job, beyond what the cluster says; empty = it may. Asked before each submission:
+  // the job is then rejected for that reason.
+  [[nodiscard]] virtual std::string refuses(const State&, const profile::JobRequest&) { return {}; }
   // What the policy counted of its own work so far (leases that expired, programs solved), by name, always the same
   // names in the same order.
   [[nodiscard]] virtual std::vector<std::pair<std::string, double>> figures() const { return {}; }

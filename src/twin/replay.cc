@@ -145,6 +145,7 @@ class Replay {
     ++result_.submitted;
     note(static_cast<std::uint32_t>(EventKind::kSubmit), job);
     if (const std::string why = state_.never_runs(row.request); !why.empty()) return reject(job, why);
+    if (const std::string why = policy_->refuses(state_, row.request); !why.empty()) return reject(job, why);
     Event event;
     event.kind = EventKind::kSubmit;
     event.at = now_;
@@ -181,11 +182,10 @@ class Replay {
     if (state_.ended(JobId(job))) return false;
     const cluster::Job& j = state_.job(JobId(job));
     if (j.status != JobStatus::kRunning || j.stretches != due.stretch) return false;
+    if (policy_->keeps(JobId(job), now_)) return false;
     const cluster::Running& run = state_.running()[j.slot];
     const JobId partner = run.partner;
     const Time ran = j.executed + lost(job) + now_ - run.start;
-    const Time jct = now_ - j.submit;
-    if (detail_ != nullptr) close_stretches(job);
     Event event;
     event.kind = EventKind::kEnd;
     event.at = now_;
@@ -193,25 +193,32 @@ class Replay {
     gpu_ns_by_jobs_ += Wide{j.gpus} * ran;
     hold(job, 0);
     state_.apply(event);
+    finished(job, now_, ran);
+    if (partner.valid()) schedule(partner);
+    return true;
+  }
+
+  // Its work was done at `done`; it ran for `ran` until then.
+  void finished(std::uint32_t job, Time done, Time ran) {
+    if (detail_ != nullptr) close_stretches(job);
     note(static_cast<std::uint32_t>(EventKind::kEnd), job);
     ++result_.finished;
     if (options_.estimates == Estimates::kHistory) {
       const trace::Row& row = workload_.row(job);
       history_.add(row.request.user, name_of(row), row.duration);
     }
-    leave(job, jct, ran, false);
-    if (partner.valid()) schedule(partner);
-    return true;
+    leave(job, done, ran, false);
   }
 
-  void leave(std::uint32_t job, Time jct, Time ran, bool stopped) {
+  void leave(std::uint32_t job, Time end, Time ran, bool stopped) {
+    const Time jct = end - workload_.row(job).submit;
     jct_sum_ += jct;
     queue_sum_ += jct - ran;
     jct_.push_back(to_seconds(jct));
     queue_.push_back(to_seconds(jct - ran));
-    last_end_ = now_;
+    last_end_ = std::max(last_end_, end);
     if (detail_ == nullptr) return;
-    detail_->jobs[job].end = now_;
+    detail_->jobs[job].end = end;
     detail_->jobs[job].ran = ran;
     detail_->jobs[job].stopped = stopped;
   }
@@ -242,6 +249,7 @@ class Replay {
         ++detail_->jobs[job].preemptions;
         return close_stretches(job);
       case Action::kStop: return carry_out_stop(job, d.value);
+      case Action::kFinish: return carry_out_finish(d);
       case Action::kWakeAt: events_.push(d.value, {kWake, 0}); return;
       case Action::kRequeue:
         note(static_cast<std::uint32_t>(EventKind::kRequeue), job);
@@ -325,7 +333,15 @@ class Replay {
     gpu_ns_by_jobs_ += Wide{workload_.row(job).request.shape.total()} * ran;
     hold(job, 0);
     if (detail_ != nullptr) close_stretches(job);
-    leave(job, now_ - workload_.row(job).submit, ran, true);
+    leave(job, now_, ran, true);
+  }
+
+  void carry_out_finish(const Decision& d) {
+    const std::uint32_t job = d.job.value;
+    const Time held = d.wall + lost(job);
+    gpu_ns_by_jobs_ += Wide{workload_.row(job).request.shape.total()} * held;
+    hold(job, 0);
+    finished(job, d.value, held - (now_ - d.value));
   }
 
   void open_stretches(std::uint32_t job) {

@@ -30,7 +30,8 @@ namespace comity {
 [[nodiscard]] std::string format_double(double v, int digits);  // fixed, "-0.00" never
 [[nodiscard]] std::string format_length(std::int64_t ns);       // "2 d 3 h", "4.1 h", "12.3 s", for people
 [[nodiscard]] std::string format_count(std::uint64_t n);        // "10,650"
-[[nodiscard]] std::string hex64(std::uint64_t v);               // 16 lower-case digits
+[[nodiscard]] bool equal_ignoring_case(std::string_view a, std::string_view b);  // of ASCII letters
+[[nodiscard]] std::string hex64(std::uint64_t v);                                // 16 lower-case digits
 // Control characters, invalid UTF-8 and bidirectional controls as \xNN, and at most `limit` bytes in all ("..." where
 // cut), so that hostile input can be shown on a terminal.
 [[nodiscard]] std::string printable(std::string_view s, std::size_t limit = 80);

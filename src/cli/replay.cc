@@ -241,7 +241,7 @@ void add_replay_options(CLI::App* sub, const std::shared_ptr<ReplayArgs>& args) 
       ->required();
   sub->add_option("--placement", args->placement,
                   "count, firstfit, bestfit, consolidated, buddy or lucid (default bestfit)");
-  sub->add_option("--compat", args->compat, "policies exactly as another simulator runs them: lucid or astraea")
+  sub->add_option("--compat", args->compat, "policies as another simulator runs them: lucid, astraea or chronus")
       ->check(CLI::IsMember(sched::compat_names()));
   sub->add_option("--ties", args->ties, "jobs of one instant by id or in file order (default id)")
       ->check(CLI::IsMember({"id", "file"}));

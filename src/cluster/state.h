@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <queue>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -147,10 +148,21 @@ class State {
   [[nodiscard]] const std::vector<UserSpec>& users() const { return user_specs_; }
   [[nodiscard]] const profile::NameTable& names() const { return names_; }
   // The side table that Job::attributes points into; it must outlive the state. nullptr where a job has none.
-  void set_attributes(const std::vector<profile::Attributes>* table) { attributes_ = table; }
+  void set_attributes(const std::vector<profile::Attributes>* table,
+                      const std::vector<profile::Deadline>* deadlines = nullptr) {
+    attributes_ = table;
+    deadlines_ = deadlines;
+  }
   [[nodiscard]] const profile::Attributes* attributes(JobId id) const {
     const std::uint32_t at = job(id).attributes;
     return attributes_ == nullptr || at == profile::kNoAttributes ? nullptr : &(*attributes_)[at];
+  }
+
+  // Rising; empty where it has none.
+  [[nodiscard]] std::span<const profile::Deadline> deadlines(JobId id) const {
+    const profile::Attributes* a = attributes(id);
+    if (a == nullptr || deadlines_ == nullptr) return {};
+    return {deadlines_->data() + a->deadlines.first, a->deadlines.count};
   }
 
   // The shape of a request, made if it is new.
@@ -253,6 +265,7 @@ class State {
   std::vector<TenantSpec> tenant_specs_;
   std::vector<UserSpec> user_specs_;
   const std::vector<profile::Attributes>* attributes_ = nullptr;
+  const std::vector<profile::Deadline>* deadlines_ = nullptr;
   std::uint64_t waiting_ = 0;
   std::uint64_t used_gpus_ = 0;
   std::uint64_t held_gpus_ = 0;

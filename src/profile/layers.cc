@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/layers.h"
 
-#include <algorithm>
-#include <cctype>
-
 #include "base/check.h"
+#include "base/text.h"
 #include "base/toml.h"
 #include "profile/library.h"
 
@@ -12,12 +10,6 @@ namespace comity::profile {
 namespace {
 
 constexpr std::size_t kMostLayers = 4096;
-
-bool same(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-  });
-}
 
 }  // namespace
 
@@ -62,9 +54,9 @@ const std::vector<LayerTable>& layer_tables() {
 
 const LayerTable* find_layers(std::string_view model) {
   for (const LayerTable& table : layer_tables()) {
-    if (same(table.name, model)) return &table;
+    if (equal_ignoring_case(table.name, model)) return &table;
     for (const std::string& alias : table.aliases) {
-      if (same(alias, model)) return &table;
+      if (equal_ignoring_case(alias, model)) return &table;
     }
   }
   return nullptr;

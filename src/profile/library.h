@@ -9,5 +9,6 @@
 namespace comity::profile {
 
 [[nodiscard]] std::span<const LibraryFile> library_layers();  // sorted by name
+[[nodiscard]] std::span<const LibraryFile> library_splits();
 
 }  // namespace comity::profile

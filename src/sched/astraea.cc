@@ -36,10 +36,13 @@ class Astraea : public Policy {
   explicit Astraea(const Settings& settings) : set_(settings) {}
 
   [[nodiscard]] bool follows_queues() const override { return true; }
-  [[nodiscard]] std::vector<std::pair<std::string, double>> figures() const override {
-    auto list = figures_.list();
-    if (groups_.size() == 1 && !list.empty()) groups_.front()->add_figures(list);
-    return list;
+  [[nodiscard]] std::vector<std::pair<std::string, double>> figures() const override { return figures_.list(); }
+  [[nodiscard]] std::optional<Fairness> fairness() const override {
+    Fairness f = figures_.fairness();
+    std::vector<Usage> usage(tenants_.size());
+    for (const auto& group : groups_) group->add_usage(usage);
+    add_tenants(f, tenants_, usage);
+    return f;
   }
   void decide(Pass& pass, std::uint32_t group) override {
     const State& state = pass.state();

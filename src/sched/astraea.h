@@ -67,12 +67,14 @@ class Figures {
   std::uint64_t cancels = 0;
   std::uint64_t expiries = 0;
   [[nodiscard]] std::vector<std::pair<std::string, double>> list() const;
+  [[nodiscard]] Fairness fairness() const;  // without tenants
 
  private:
   std::vector<double> jct_;
   double pending_ = 0;
   std::uint64_t fair_ = 0;
   std::uint64_t loss_ = 0;
+  std::uint64_t benefit_ = 0;
 };
 
 }  // namespace comity::sched::astraea

@@ -16,7 +16,7 @@
 //      holds its tenant up if it is starving or under block_scheduling
 // Saving and loading jobs costs nothing. Jobs wider than the quota are rejected. `2das` ranks by time executed, not by
 // GPU time; job_reward's histogram is never filled, so that its probability is 1; fifo, smallestfirst,
-// shortestremainfirst and 2das never cancel. Of `dynamic`, whose backfill is random, there is none. Nodes don't matter:
+// shortestremain and 2das never cancel. Of `dynamic`, whose backfill is random, there is none. Nodes don't matter:
 // the placement that goes with it is `count`.
 //
 // Sums of floating point are made in the simulator's order, tick by tick; jobs are ordered only at ticks at which one
@@ -75,6 +75,9 @@ class TickGroup {
     const auto it = at_.find(id);
     if (it != at_.end() && jobs_[it->second].ended == kNever) jobs_[it->second].ended = now;
   }
+  void add_usage(std::vector<Usage>& usage) const {
+    for (std::size_t u = 0; u < tenants_.size(); ++u) usage[u] += tenants_[u].ever;
+  }
   [[nodiscard]] bool idle() const { return live_ == 0 && arriving_.empty(); }
 
   void tick(Pass& pass, const Tenants& tenants, double capacity) {
@@ -95,6 +98,7 @@ class TickGroup {
   struct Tenant {
     explicit Tenant(std::size_t window_of) : window(window_of) {}
     Window window;
+    Usage ever;
     double quota = 0;
     std::vector<Slot> pending;
     std::vector<Slot> early;   // runs that may be cancelled
@@ -124,7 +128,9 @@ class TickGroup {
     if (now % kHour == 0) t.window.close();
     double demand = static_cast<double>(t.running);
     for (const Slot s : t.pending) demand += jobs_[s].gpus;
-    t.window.add(Rates{t.quota, static_cast<double>(t.running), demand}.over(to_seconds(set_.tick)));
+    const Usage usage = Rates{t.quota, static_cast<double>(t.running), demand}.over(to_seconds(set_.tick));
+    t.window.add(usage);
+    t.ever += usage;
     const std::uint64_t jobs = t.pending.size() + t.runs;
     if (jobs > 0) t.share = 1.0 / static_cast<double>(jobs) * t.quota;
   }
@@ -370,6 +376,13 @@ class AstraeaArtifact : public Policy {
 
   [[nodiscard]] bool follows_queues() const override { return true; }
   [[nodiscard]] std::vector<std::pair<std::string, double>> figures() const override { return figures_.list(); }
+  [[nodiscard]] std::optional<Fairness> fairness() const override {
+    Fairness f = figures_.fairness();
+    std::vector<Usage> usage(tenants_.size());
+    for (const auto& group : groups_) group->add_usage(usage);
+    add_tenants(f, tenants_, usage);
+    return f;
+  }
   [[nodiscard]] std::string refuses(const State& state, const profile::JobRequest& request) override {
     return tenants_.wider_than_quota(state, request);
   }

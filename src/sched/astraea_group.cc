@@ -155,20 +155,8 @@ void Group::wake(Pass& pass) {
   pass.wake_at(at);
 }
 
-void Group::add_figures(std::vector<std::pair<std::string, double>>& list) const {
-  double least = 0;
-  double most = 0;
-  bool any = false;
-  for (const Member& m : members_) {
-    if (m.ever.deserved == 0) continue;
-    const double ltgf = m.ever.ltgf();
-    least = any ? std::min(least, ltgf) : ltgf;
-    most = any ? std::max(most, ltgf) : ltgf;
-    any = true;
-  }
-  if (!any) return;
-  list.emplace_back("least_tenant_ltgf", least);
-  list.emplace_back("most_tenant_ltgf", most);
+void Group::add_usage(std::vector<Usage>& usage) const {
+  for (std::size_t u = 0; u < members_.size(); ++u) usage[u] += members_[u].ever;
 }
 
 }  // namespace comity::sched::astraea

@@ -17,8 +17,7 @@ class Group {
       : set_(settings), figures_(figures), group_(group), lifetimes_(to_seconds(settings.lease)) {}
 
   void pass(Pass& pass, Tenants& tenants);
-  // The least and the greatest LTGF of a tenant over the whole run.
-  void add_figures(std::vector<std::pair<std::string, double>>& list) const;
+  void add_usage(std::vector<Usage>& usage) const;  // of each tenant over the whole run
 
  private:
   enum class Phase : std::uint8_t { kAway, kWaiting, kRunning };

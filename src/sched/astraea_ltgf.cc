@@ -92,13 +92,17 @@ void TenantPick::add(double quota, double used, const Usage& usage, bool has_job
       {quota, used, usage.utilized, usage.weighted + quota * lease_, used / quota, usage.of_quota(), has_jobs});
 }
 
+bool TenantPick::poorer(const Row& a, const Row& b) const {
+  return a.part != b.part ? a.part < b.part : fair_ties_ && a.key < b.key;
+}
+
 std::size_t TenantPick::next() const {
   constexpr double kFifth = 0.2;
   std::size_t poorest = kNobody;
   std::size_t least = kNobody;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (!rows_[i].open) continue;
-    if (poorest == kNobody || rows_[i].part < rows_[poorest].part) poorest = i;
+    if (poorest == kNobody || poorer(rows_[i], rows_[poorest])) poorest = i;
     if (least == kNobody || rows_[i].key < rows_[least].key) least = i;
   }
   return poorest != kNobody && rows_[poorest].part < kFifth ? poorest : least;

@@ -121,10 +121,11 @@ class Lifetimes {
 
 // Whose job is next? Of the tenants that still have jobs the one with the least part of its quota in use, if that is
 // less than a fifth; else the one that has had least of its quota, what it is granted now counted as a whole lease.
-// Ties: the tenant that was added first. O(tenants) for a pick.
+// Ties: of parts the one that has had least (`fair_ties`; the artifact has the first one), then the tenant that was
+// added first. O(tenants) for a pick.
 class TenantPick {
  public:
-  explicit TenantPick(double lease) : lease_(lease) {}
+  explicit TenantPick(double lease, bool fair_ties = false) : lease_(lease), fair_ties_(fair_ties) {}
   void clear() { rows_.clear(); }
   void add(double quota, double used, const Usage& usage, bool has_jobs);
   [[nodiscard]] std::size_t next() const;  // kNobody when no tenant has jobs
@@ -143,7 +144,10 @@ class TenantPick {
     double key;
     bool open;
   };
+  [[nodiscard]] bool poorer(const Row& a, const Row& b) const;
+
   double lease_;
+  bool fair_ties_;
   std::vector<Row> rows_;
 };
 

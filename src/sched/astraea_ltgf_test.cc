@@ -139,5 +139,14 @@ TEST(AstraeaLtgf, ChanceToEndInTheNextLease) {
   EXPECT_DOUBLE_EQ(l.ends_in_next_lease(8, 0), 0.6);  // one bin is too few: all jobs
 }
 
+TEST(AstraeaLtgf, ATieIsBrokenByWhoHasHadLeast) {
+  for (const bool fair : {false, true}) {
+    TenantPick pick(100, fair);
+    pick.add(4, 0, Usage{400, 400, 400}, true);
+    pick.add(4, 0, Usage{400, 0, 400}, true);
+    EXPECT_EQ(pick.next(), fair ? 1U : 0U);
+  }
+}
+
 }  // namespace
 }  // namespace comity::sched::astraea

@@ -105,7 +105,7 @@ void Group::gather(const Pass& pass) {
 }
 
 void Group::begin_plan() {
-  pick_ = TenantPick(to_seconds(set_.lease));
+  pick_ = TenantPick(to_seconds(set_.lease), true);
   for (std::size_t u = 0; u < members_.size(); ++u) {
     const Member& m = members_[u];
     pick_.add(m.quota, static_cast<double>(m.running - m.on_offer), m.window.recent(), !heaps_[u].empty());

@@ -8,8 +8,8 @@ namespace comity::sched::astraea {
 namespace {
 
 const std::vector<std::string>& selections() {
-  static const std::vector<std::string> names = {"fairness",      "disc_fairness",       "job_reward", "fifo",
-                                                 "smallestfirst", "shortestremainfirst", "2das",       "themis"};
+  static const std::vector<std::string> names = {"fairness",      "disc_fairness",  "job_reward", "fifo",
+                                                 "smallestfirst", "shortestremain", "2das",       "themis"};
   return names;
 }
 const std::vector<std::string>& quota_rules() {
@@ -79,9 +79,11 @@ Rank rank_of(Selection selection, const Facts& f) {
 
 void Figures::add(double rho, double jct, double executed) {
   constexpr double kLoss = 0.95;
+  constexpr double kBenefit = 1.05;
   jct_.push_back(jct);
   pending_ += jct - executed;
   loss_ += rho < kLoss ? 1 : 0;
+  benefit_ += rho > kBenefit ? 1 : 0;
   fair_ += rho >= kLoss && rho <= 1 / kLoss ? 1 : 0;
 }
 
@@ -94,13 +96,18 @@ std::vector<std::pair<std::string, double>> Figures::list() const {
     return *at;
   };
   const auto n = static_cast<double>(jct.size());
-  return {{"jobs_in_band", static_cast<double>(fair_) / n},
-          {"jobs_at_a_loss", static_cast<double>(loss_) / n},
-          {"cancels", static_cast<double>(cancels)},
-          {"lease_expiries", static_cast<double>(expiries)},
-          {"avg_pending_s", pending_ / n},
-          {"upper_median_jct_s", upper(0.5)},
-          {"upper_p99_jct_s", upper(0.99)}};
+  return {{"avg_pending_s", pending_ / n}, {"upper_median_jct_s", upper(0.5)}, {"upper_p99_jct_s", upper(0.99)}};
+}
+
+Fairness Figures::fairness() const {
+  const double n = std::max<double>(1, static_cast<double>(jct_.size()));
+  Fairness f;
+  f.rho_in_band = static_cast<double>(fair_) / n;
+  f.sharing_loss = static_cast<double>(loss_) / n;
+  f.sharing_benefit = static_cast<double>(benefit_) / n;
+  f.lease_cancels = cancels;
+  f.lease_expiries = expiries;
+  return f;
 }
 
 }  // namespace comity::sched::astraea

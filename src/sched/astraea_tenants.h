@@ -70,4 +70,10 @@ class Tenants {
   std::unordered_map<std::uint32_t, std::uint32_t> by_name_;
 };
 
+inline void add_tenants(Fairness& fairness, const Tenants& tenants, const std::vector<Usage>& usage) {
+  constexpr double kHourS = 3600;
+  for (std::size_t u = 0; u < usage.size(); ++u)
+    fairness.tenants.push_back({tenants.name(u), usage[u].ltgf(), usage[u].utilized / kHourS});
+}
+
 }  // namespace comity::sched::astraea

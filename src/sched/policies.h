@@ -26,10 +26,12 @@ void add_lucid(std::vector<PolicyInfo>& list);
 void add_gandiva(std::vector<PolicyInfo>& list);
 void add_icefrog(std::vector<PolicyInfo>& list);
 void add_astraea(std::vector<PolicyInfo>& list);
+void add_chronus(std::vector<PolicyInfo>& list);
 
 // Not in the registry: what replaces policies of the registry under --compat lucid (srtf, tiresias, qssf).
 void add_lucid_compat(std::vector<PolicyInfo>& list);
 void add_lucid_compat_sharing(std::vector<PolicyInfo>& list);  // lucid itself
 void add_astraea_compat(std::vector<PolicyInfo>& list);        // and under --compat astraea
+void add_chronus_compat(std::vector<PolicyInfo>& list);        // and chronus
 
 }  // namespace comity::sched

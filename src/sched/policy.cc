@@ -197,6 +197,7 @@ const std::vector<PolicyInfo>& registry() {
     add_gandiva(list);
     add_icefrog(list);
     add_astraea(list);
+    add_chronus(list);
     return list;
   }();
   return all;
@@ -209,7 +210,7 @@ Params all_params() {
 }
 
 const std::vector<std::string>& compat_names() {
-  static const std::vector<std::string> names = {"lucid", "astraea"};
+  static const std::vector<std::string> names = {"lucid", "astraea", "chronus"};
   return names;
 }
 
@@ -219,6 +220,7 @@ Result<const PolicyInfo*> find_policy(const std::string& name, const std::string
     add_lucid_compat(list);
     add_lucid_compat_sharing(list);
     add_astraea_compat(list);
+    add_chronus_compat(list);
     return list;
   }();
   for (const PolicyInfo& info : replacements) {

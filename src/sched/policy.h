@@ -7,7 +7,9 @@
 // the policy asks already sees it; the list of decisions is what the world then carries out.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,6 +124,22 @@ class Pass {
   Allocation scratch_;
 };
 
+// How fairly jobs and tenants were served in the long run, by a policy that keeps account of it: rho of a job and LTGF
+// of a tenant are GPU time had over GPU time deserved.
+struct Fairness {
+  struct Tenant {
+    std::string name;
+    double ltgf = 1;  // of the whole run
+    double gpu_hours = 0;
+  };
+  double rho_in_band = 0;      // share of the jobs that have ended with 0.95 <= rho <= 1 / 0.95
+  double sharing_loss = 0;     // rho < 0.95
+  double sharing_benefit = 0;  // rho > 1.05
+  std::uint64_t lease_cancels = 0;
+  std::uint64_t lease_expiries = 0;
+  std::vector<Tenant> tenants;
+};
+
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -142,6 +160,7 @@ class Policy {
   // What the policy counted of its own work so far (leases that expired, programs solved), by name, always the same
   // names in the same order.
   [[nodiscard]] virtual std::vector<std::pair<std::string, double>> figures() const { return {}; }
+  [[nodiscard]] virtual std::optional<Fairness> fairness() const { return {}; }
 };
 
 // One pass over every group. The decisions have been applied to `state` when it returns; the world carries them out.

@@ -63,6 +63,15 @@ class TestCluster {
     state_->apply(e);
     return e.job.value;
   }
+  std::uint32_t submit_with_deadlines(profile::Shape shape, Time estimate, const std::vector<profile::Deadline>& list) {
+    profile::Attributes& a = profiles_.emplace_back();
+    a.deadlines = {.first = static_cast<std::uint32_t>(deadlines_.size()),
+                   .count = static_cast<std::uint32_t>(list.size())};
+    deadlines_.insert(deadlines_.end(), list.begin(), list.end());
+    state_->set_attributes(&profiles_, &deadlines_);
+    return submit(shape, "", estimate);  // its profile is the newest: one was added for each job
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, double>> figures() const { return policy_->figures(); }
   void apply(cluster::EventKind kind, std::uint32_t job) {
     cluster::Event e;
     e.kind = kind;
@@ -148,6 +157,7 @@ class TestCluster {
   std::unique_ptr<Policy> policy_;
   std::vector<std::unique_ptr<profile::JobRequest>> requests_;
   std::vector<profile::Attributes> profiles_;
+  std::vector<profile::Deadline> deadlines_;
   std::unique_ptr<cluster::State> state_;
   World world_;
   std::vector<Decision> decisions_;

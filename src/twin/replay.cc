@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 #include <optional>
+#include <span>
 #include <thread>
 #include <unordered_map>
 
@@ -45,8 +46,9 @@ class Replay {
         options_(options),
         policy_(info.make(params)),
         lag_(policy_->end_lag()),
+        any_deadline_(!workload.trace().deadlines.empty()),
         state_(options.cluster, options.placement, workload.trace().names, policy_->rank()) {
-    state_.set_attributes(&workload.trace().attributes);
+    state_.set_attributes(&workload.trace().attributes, &workload.trace().deadlines);
     if (!policy_->follows_queues()) state_.ignore_queue_changes();
     world_.co_locate = true;
     world_.migrate = true;
@@ -120,6 +122,14 @@ class Replay {
     return at == profile::kNoAttributes ? profile::kNoName : workload_.trace().attributes[at].name;
   }
 
+  [[nodiscard]] std::span<const profile::Deadline> deadlines(std::uint32_t job) const {
+    const trace::Trace& trace = workload_.trace();
+    const std::uint32_t at = workload_.row(job).request.attributes;
+    if (at == profile::kNoAttributes) return {};
+    const profile::List& list = trace.attributes[at].deadlines;
+    return {trace.deadlines.data() + list.first, list.count};
+  }
+
   Time estimate_of(std::size_t job) const {
     const trace::Row& row = workload_.row(job);
     switch (options_.estimates) {
@@ -158,6 +168,7 @@ class Replay {
 
   void reject(std::uint32_t job, const std::string& why) {
     ++result_.rejected;
+    if (any_deadline_) result_.deadlines.reject(deadlines(job));
     auto it = std::find_if(result_.rejections.begin(), result_.rejections.end(),
                            [&](const Rejection& r) { return r.reason == why; });
     if (it == result_.rejections.end()) it = result_.rejections.insert(it, Rejection{why, 0, {}});
@@ -217,6 +228,7 @@ class Replay {
     jct_.push_back(to_seconds(jct));
     queue_.push_back(to_seconds(jct - ran));
     last_end_ = std::max(last_end_, end);
+    if (any_deadline_) result_.deadlines.end(deadlines(job), jct, stopped);
     if (detail_ == nullptr) return;
     detail_->jobs[job].end = end;
     detail_->jobs[job].ran = ran;
@@ -375,6 +387,7 @@ class Replay {
     result_.submitted += workload_.size() - next_;  // interrupted: the rest counts as unfinished
     result_.fingerprint = fingerprint_.value();
     result_.policy_figures = policy_->figures();
+    result_.fairness = policy_->fairness();
     const Time span = last_end_ - first_submit_;
     if (detail_ != nullptr) detail_->series.finish(std::max(now_, first_submit_ + 1));
     if (n == 0) return;
@@ -426,6 +439,7 @@ class Replay {
   const ReplayOptions& options_;
   std::unique_ptr<sched::Policy> policy_;
   Time lag_;  // Policy::end_lag
+  bool any_deadline_;
   cluster::State state_;
   sched::World world_;
   sim::EventQueue<Due> events_;

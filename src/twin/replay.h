@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "sched/policy.h"
 #include "sim/statistics.h"
 #include "trace/trace.h"
+#include "twin/deadlines.h"
 
 namespace comity::twin {
 
@@ -106,6 +108,8 @@ struct RunResult {
   std::uint64_t preemptions = 0;
   std::uint64_t migrations = 0;
   std::vector<std::pair<std::string, double>> policy_figures;  // Policy::figures() at the end
+  std::optional<sched::Fairness> fairness;                     // Policy::fairness() at the end
+  DeadlineResult deadlines;                                    // all 0 where no job has one
   std::uint64_t resizes = 0;                                   // running jobs that were given another number of GPUs
   std::uint64_t shared = 0;                                    // jobs that were started on the GPUs of another
   double gpu_utilization = 0;

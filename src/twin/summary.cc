@@ -23,6 +23,16 @@ Table::Cell seconds(const RunResult& run, double v, int digits = 2) {
 }
 Table::Cell whole(std::uint64_t v) { return {format_count(v), static_cast<double>(v)}; }
 
+void write_fairness(JsonWriter& json, const sched::Fairness& f) {
+  json.key("fairness").begin_object().field("rho_in_band", f.rho_in_band).field("sharing_loss", f.sharing_loss);
+  json.field("sharing_benefit", f.sharing_benefit).field("lease_cancels", f.lease_cancels);
+  json.field("lease_expiries", f.lease_expiries).end_object();
+  json.key("tenants").begin_array();
+  for (const sched::Fairness::Tenant& t : f.tenants)
+    json.begin_object().field("name", t.name).field("ltgf", t.ltgf).field("gpu_hours", t.gpu_hours).end_object();
+  json.end_array();
+}
+
 void write_run(JsonWriter& json, const RunResult& run) {
   json.begin_object().field("policy", run.policy).key("parameters").begin_object();
   for (const auto& [name, value] : run.parameters) json.field(name, value);
@@ -48,6 +58,12 @@ void write_run(JsonWriter& json, const RunResult& run) {
     for (const auto& [name, value] : run.policy_figures) json.field(name, value);
     json.end_object();
   }
+  if (run.deadlines.jobs > 0) {
+    json.field("slo_jobs", run.deadlines.jobs).field("slo_missed", run.deadlines.missed);
+    json.field("slo_miss_ratio", run.deadlines.miss_ratio()).field("slo_avg_jct_s", run.deadlines.avg_jct_s());
+    if (run.deadlines.others_ended > 0) json.field("best_effort_avg_jct_s", run.deadlines.avg_others_jct_s());
+  }
+  if (run.fairness) write_fairness(json, *run.fairness);
   result("gpu_utilization", run.gpu_utilization);
   json.field("events", run.events).field("wall_s", run.wall_s);
   json.field("peak_rss_bytes", run.peak_rss_bytes).field("fingerprint", hex64(run.fingerprint));
@@ -76,6 +92,9 @@ Table to_table(const ReplaySummary& summary) {
       {"max queue s", true, Best::kLowest}, {"makespan s", true, Best::kLowest},  {"GPU use %", true, Best::kHighest},
       {"preempted", true, Best::kNone},     {"rejected", true, Best::kNone},      {"wall s", true, Best::kNone}};
   if (stopped) columns.insert(columns.end() - 2, {"stopped", true, Best::kNone});
+  const bool deadlines = std::any_of(summary.runs.begin(), summary.runs.end(),
+                                     [](const RunResult& run) { return run.deadlines.jobs > 0; });
+  if (deadlines) columns.insert(columns.end() - 1, {"value missed %", true, Best::kLowest});
   Table table(std::move(columns));
   for (const RunResult& run : summary.runs) {
     std::vector<Table::Cell> cells = {{run.policy + (run.partial ? " (partial)" : "")},
@@ -91,6 +110,7 @@ Table to_table(const ReplaySummary& summary) {
                                       whole(run.rejected),
                                       {format_double(run.wall_s, 3), run.wall_s}};
     if (stopped) cells.insert(cells.end() - 2, whole(run.stopped));
+    if (deadlines) cells.insert(cells.end() - 1, seconds(run, 100 * run.deadlines.miss_ratio()));
     table.add_row(std::move(cells));
   }
   return table;

@@ -27,8 +27,8 @@ struct StageCost {
 class Search {
  public:
   explicit Search(const ParallelismQuestion& q) : q_(q), layers_(q.model.layers) {
-    for (std::int64_t n = 1; n <= std::min(q.system.gpus_per_node, q.gpus); n *= 2) meshes_.push_back(n);
-    for (std::int64_t n = 2 * q.system.gpus_per_node; n <= q.gpus; n += q.system.gpus_per_node) meshes_.push_back(n);
+    for (std::int64_t n = 1; n <= std::min(q.system.joined_gpus(), q.gpus); n *= 2) meshes_.push_back(n);
+    for (std::int64_t n = 2 * q.system.joined_gpus(); n <= q.gpus; n += q.system.joined_gpus()) meshes_.push_back(n);
   }
 
   Result<AlpaPlan> run() {
@@ -117,7 +117,7 @@ class Search {
     const auto key = std::make_tuple(k, mesh, first, last);
     if (const auto found = costs_.find(key); found != costs_.end()) return found->second;
     StageCost best;
-    for (const std::int64_t tp : divisors(std::min(mesh, q_.system.gpus_per_node))) {
+    for (const std::int64_t tp : divisors(std::min(mesh, q_.system.joined_gpus()))) {
       if (mesh % tp != 0 || q_.model.heads % tp != 0) continue;
       const std::int64_t dp = mesh / tp;
       if (microbatch_ % dp != 0) continue;

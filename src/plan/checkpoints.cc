@@ -11,7 +11,9 @@ namespace comity::plan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kMostExponent = 600;  // e^600 is as good as never
+constexpr double kMostCount = 9e18;
+constexpr std::int64_t kMostInterruptions = 10'000'000;  // of a run
+constexpr double kMostExponent = 600;                    // e^600 is as good as never
 
 double segment_s(const Interruptions& w, double seconds) {
   if (w.rate_per_s <= 0) return seconds;
@@ -76,7 +78,7 @@ InterruptedRun simulate_run(const Interruptions& what, double work_s, double int
   const auto restart = [&] {
     ++out.interruptions;
     until = next();
-    while (until < what.restart_s) {
+    while (until < what.restart_s && out.interruptions < kMostInterruptions) {
       ++out.interruptions;
       out.time_s += until;
       out.lost_s += until;
@@ -87,9 +89,22 @@ InterruptedRun simulate_run(const Interruptions& what, double work_s, double int
     until -= what.restart_s;
   };
   for (double left = work_s; left > 1e-9 * work_s;) {
+    const double both = interval_s + what.write_s;
+    const double whole = std::floor(std::min(until / both, left / interval_s - 1));
+    if (whole >= 1) {  // segments that nothing interrupts, at once
+      until -= whole * both;
+      out.time_s += whole * both;
+      left -= whole * interval_s;
+      out.checkpoints += static_cast<std::int64_t>(std::min(whole, kMostCount));
+      continue;
+    }
     const double segment = std::min(interval_s, left);
     const double seconds = segment + what.write_s;
     while (until < seconds) {
+      if (out.interruptions >= kMostInterruptions) {
+        out.time_s = kInfinity;
+        return out;
+      }
       out.time_s += until;
       out.lost_s += until;
       restart();

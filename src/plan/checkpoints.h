@@ -31,6 +31,7 @@ struct InterruptedRun {
   std::int64_t checkpoints = 0;
   double lost_s = 0;  // work done twice, and restarts
 };
+// O(interruptions), of which it has at most 10^7: beyond, time_s is infinite.
 [[nodiscard]] InterruptedRun simulate_run(const Interruptions& what, double work_s, double interval_s,
                                           std::uint64_t seed, std::uint64_t stream = 0);
 

@@ -52,7 +52,7 @@ Status check(const HeteroQuestion& q) {
 std::vector<std::int64_t> tensor_degrees(const HeteroQuestion& q, std::size_t cluster) {
   std::vector<std::int64_t> out;
   const HeteroCluster& c = q.clusters[cluster];
-  for (std::int64_t tp = 1; tp <= std::min({q.max_tp, c.system.gpus_per_node, c.gpus}); tp *= 2)
+  for (std::int64_t tp = 1; tp <= std::min({q.max_tp, c.system.joined_gpus(), c.gpus}); tp *= 2)
     if (q.model.heads % tp == 0 && c.gpus % tp == 0) out.push_back(tp);
   return out;
 }

@@ -129,7 +129,7 @@ double layer_flops(const HeteroQuestion& q, std::size_t cluster) {
   bare.vocab = 0;
   const double flops = workload::model_flops(bare, 1, q.base.tokens(q.model), false);
   double best = 0;
-  for (std::int64_t tp = 1; tp <= std::min(q.max_tp, c.system.gpus_per_node); tp *= 2) {
+  for (std::int64_t tp = 1; tp <= std::min(q.max_tp, c.system.joined_gpus()); tp *= 2) {
     if (q.model.heads % tp != 0) continue;
     for (const std::int64_t b : q.microbatches) {
       const ClusterCost cost = cluster_cost(q, cluster, {tp, 1, 1}, b, workload::Recompute::kNone);

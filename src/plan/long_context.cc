@@ -65,7 +65,7 @@ bool better(const LongContextChoice& a, const LongContextChoice& b) {
 LongContextChoice search(const LongContextQuestion& q, std::int64_t& evaluated) {
   LongContextChoice best;
   best.sp = 0;
-  const std::int64_t most_sp = q.max_sp > 0 ? q.max_sp : q.system.gpus_per_node;
+  const std::int64_t most_sp = q.max_sp > 0 ? q.max_sp : q.system.joined_gpus();
   for (const std::int64_t sp : divisors(q.gpus)) {
     if (q.sp > 0 ? sp != q.sp : sp > most_sp) continue;
     if (q.model.heads % sp != 0) continue;
@@ -160,7 +160,7 @@ LongContextRival best_megatron(const LongContextQuestion& q, bool context_parall
   LongContextRival best;
   best.name = context_parallel ? "Megatron-LM, best of its degrees" : "Megatron-LM, without context parallelism";
   for (const std::int64_t tp : divisors(q.gpus)) {
-    if (tp > q.system.gpus_per_node || q.model.heads % tp != 0) continue;
+    if (tp > q.system.joined_gpus() || q.model.heads % tp != 0) continue;
     for (const std::int64_t cp : divisors(q.gpus / tp)) {
       if (cp > 1 && !context_parallel) break;
       for (const std::int64_t pp : divisors(q.gpus / tp / cp)) {

@@ -85,7 +85,7 @@ class Inner {
       e.order = kPipelineOutermost;
       if (!offloads(e)) return false;
       // Pipeline ranks next to each other instead: the same where a node holds no more than tp x cp ranks.
-      if (q_.plain || e.pp == 1 || e.dp == 1 || e.tp * e.cp >= q_.system.gpus_per_node) continue;
+      if (q_.plain || e.pp == 1 || e.dp == 1 || e.tp * e.cp >= q_.system.joined_gpus()) continue;
       e.order = kDataOutermost;
       if (!offloads(e)) return false;
     }
@@ -159,7 +159,7 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 bool for_each_execution(const ParallelismQuestion& q, const Leaf& leaf) {
   Inner inner(q, leaf);
   Execution e = q.base;
-  for (const std::int64_t tp : divisors(q.system.gpus_per_node)) {
+  for (const std::int64_t tp : divisors(q.system.joined_gpus())) {
     if (!divides(tp, q.gpus) || !tp_is_legal(q, tp)) continue;
     e.tp = tp;
     for (const std::int64_t cp : context_degrees(q)) {
@@ -187,7 +187,7 @@ bool for_each_execution(const ParallelismQuestion& q, const Leaf& leaf) {
 
 std::vector<std::pair<std::int64_t, std::int64_t>> model_parallel_degrees(const ParallelismQuestion& q) {
   std::vector<std::pair<std::int64_t, std::int64_t>> out;
-  for (const std::int64_t tp : divisors(q.system.gpus_per_node)) {
+  for (const std::int64_t tp : divisors(q.system.joined_gpus())) {
     if (!divides(tp, q.gpus) || !tp_is_legal(q, tp)) continue;
     for (const std::int64_t pp : divisors(q.gpus / tp))
       if (pp <= q.model.layers) out.emplace_back(tp, pp);
@@ -203,7 +203,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> model_parallel_degrees(const 
 std::int64_t expert_degree(const ParallelismQuestion& q, const Execution& e) {
   std::int64_t best = 1;
   if (!q.model.has_moe()) return best;
-  const std::int64_t local = std::max<std::int64_t>(1, q.system.gpus_per_node / e.tp);
+  const std::int64_t local = std::max<std::int64_t>(1, q.system.joined_gpus() / e.tp);
   for (const std::int64_t ep : divisors(q.model.moe.experts))
     if (divides(ep, e.dp * e.cp) && (ep <= local || best < local)) best = ep;
   return best;

@@ -15,6 +15,8 @@ namespace comity::plan {
 namespace {
 
 constexpr double kHour = 3600;
+constexpr double kLeastInterval = 1;        // s: however little a checkpoint costs
+constexpr double kMostInterruptions = 5e7;  // of a simulation in all
 
 double real(std::int64_t v) { return static_cast<double>(v); }
 
@@ -99,7 +101,9 @@ SpotChoice evaluate_spot(const SpotQuestion& q, SpotChoice c) {
   const double infinity = std::numeric_limits<double>::infinity();
   c.plain_h = c.tflops > 0 ? q.work_tflop / c.tflops / kHour : infinity;
   const double work_s = c.plain_h * kHour;
-  c.interval_s = rate > 0 ? (q.interval_s > 0 ? q.interval_s : best_interval_s(c.interruptions)) : work_s;
+  c.interval_s = rate > 0
+                     ? (q.interval_s > 0 ? q.interval_s : std::max(kLeastInterval, best_interval_s(c.interruptions)))
+                     : work_s;
   c.expected_h = c.plain_h;
   if (rate > 0 && c.tflops > 0) c.expected_h = expected_time_s(c.interruptions, work_s, c.interval_s) / kHour;
   c.expected_cost = c.expected_h * c.price_per_h;
@@ -157,12 +161,14 @@ SpotTrial simulate_spot(const SpotQuestion& question, const SpotChoice& choice, 
     const InterruptedRun run = simulate_run(choice.interruptions, choice.plain_h * kHour, choice.interval_s, seed,
                                             static_cast<std::uint64_t>(i));
     const double hours = run.time_s / kHour;
+    ++out.runs;
     out.mean_h += hours;
     squares += hours * hours;
     out.mean_interruptions += real(run.interruptions);
     if (question.deadline_h > 0 && hours > question.deadline_h) out.late_share += 1;
+    if (out.mean_interruptions > kMostInterruptions) break;
   }
-  const double n = std::max(1.0, real(runs));
+  const double n = std::max(1.0, real(out.runs));
   out.mean_h /= n;
   out.deviation_h = std::sqrt(std::max(0.0, squares / n - out.mean_h * out.mean_h));
   out.mean_cost = out.mean_h * choice.price_per_h;

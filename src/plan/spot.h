@@ -84,8 +84,9 @@ struct SpotPlan {
 [[nodiscard]] SpotChoice evaluate_spot(const SpotQuestion& question, SpotChoice choice);
 [[nodiscard]] bool meets(const SpotQuestion& question, const SpotChoice& choice);
 
-// `runs` simulated trainings; means and the spread of their times.
+// `runs` simulated trainings, or as many as 5 x 10^7 interruptions allow; means and the spread of their times.
 struct SpotTrial {
+  std::int64_t runs = 0;
   double mean_h = 0;
   double deviation_h = 0;  // of one run
   double mean_cost = 0;

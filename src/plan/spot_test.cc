@@ -58,6 +58,14 @@ TEST(Checkpoints, SimulationAgreesWithTheClosedForm) {
   EXPECT_EQ(calm.checkpoints, 10);
 }
 
+// However often checkpoints are taken, a simulation takes no longer; one that never ends says so.
+TEST(Checkpoints, SimulationIsBounded) {
+  const InterruptedRun often = simulate_run({1.0 / 3600, 0, 120}, 1e9, 1e-3, 1);
+  EXPECT_NEAR(often.time_s, 1e9 + often.lost_s, 1);
+  EXPECT_NEAR(static_cast<double>(often.checkpoints), 1e12, 1e6);
+  EXPECT_TRUE(std::isinf(simulate_run({1, 10, 50}, 1e6, 1000, 1).time_s));
+}
+
 RC_GTEST_PROP(Checkpoints, Laws, ()) {
   const Interruptions w{*rc::gen::inRange(1, 100) / 1e5, *rc::gen::inRange(1, 300) / 1.0,
                         *rc::gen::inRange(0, 300) / 1.0};

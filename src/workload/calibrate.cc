@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "math/minimise.h"
 #include "workload/measured.h"
@@ -37,15 +36,23 @@ const std::array<Constant, 8>& constants() {
 System with(const System& start, const std::vector<double>& offsets) {
   System s = start;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
-    double& value = constants()[i].of(s);
-    value += offsets[i] * constants()[i].width;
+    const Constant& c = constants()[i];
+    double& value = c.of(s);
+    value = std::clamp(value + offsets[i] * c.width, c.low, c.high);
   }
   return s;
 }
 
-bool in_range(System s) {
-  return std::all_of(constants().begin(), constants().end(),
-                     [&](const Constant& c) { return c.of(s) >= c.low && c.of(s) <= c.high; });
+// How far the constants would lie outside of their ranges, in widths, squared.
+double beyond_range(System s, const std::vector<double>& offsets) {
+  double sum = 0;
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    const Constant& c = constants()[i];
+    const double value = c.of(s) + offsets[i] * c.width;
+    const double out = (value - std::clamp(value, c.low, c.high)) / c.width;
+    sum += out * out;
+  }
+  return sum;
 }
 
 // A measurement is believed to 0.7 %: the fit explains it only as far as constants stay likely.
@@ -58,9 +65,9 @@ Fit calibrate(const System& start, const std::vector<MeasuredCase>& cases, CostM
   out.system = start;
   if (cases.empty()) return out;
   const auto loss = [&](const std::vector<double>& offsets) {
+    // Beyond the range of a constant the edge counts, and the way back to it.
     const System s = with(start, offsets);
-    if (!in_range(s)) return std::numeric_limits<double>::infinity();
-    double sum = 0;
+    double sum = beyond_range(start, offsets);
     for (const MeasuredCase& c : cases) {
       const double error = std::log(predict(c, s, cost).value / c.value);
       sum += kWeight * error * error;

@@ -211,9 +211,23 @@ class Estimator {
     return layers * real(m_.moe.experts) / real(e_.ep) * mlp_parameters(m_, m_.moe.ffn) / real(e_.tp);
   }
 
+  // The stage that has most to exchange and to update: all do it at once.
+  [[nodiscard]] const Stage& most_parameters() const {
+    const Stage* best = &stage_of(0);
+    if (!m_.has_moe()) return *best;  // it has the embedding
+    double most = -1;
+    for (std::int64_t rank = 0; rank < e_.pp; ++rank) {
+      const Stage& stage = stage_of(rank);
+      const double parameters = dense_parameters(stage) + expert_parameters(stage);
+      if (parameters <= most) continue;
+      most = parameters;
+      best = &stage;
+    }
+    return *best;
+  }
   // Gradients, parameters and the optimizer at the step's end.
   void gradients(Estimate& out) const {
-    const Stage fullest = stage_of(0);
+    const Stage& fullest = most_parameters();
     const double dense = dense_parameters(fullest);
     const double experts = expert_parameters(fullest);
     const double shards = real(e_.dp * e_.cp);
@@ -308,7 +322,10 @@ class Estimator {
     const Breakdown& b = out.breakdown_s;
     out.model_flops = model_flops(m_, real(e_.batch), e_.tokens(m_), false);
     const double compute = b.forward + b.backward;
-    out.hardware_flops = out.model_flops * (compute > 0 ? (compute + b.recompute) / compute : 1);
+    out.hardware_flops = out.model_flops;
+    if (e_.recompute != Recompute::kNone)
+      out.hardware_flops += recomputed_flops(m_, real(e_.batch), e_.tokens(m_), e_.recompute == Recompute::kSelective,
+                                             e_.recompute_share);
     const double gpus = real(e_.gpus());
     out.tflops_per_gpu = out.model_flops / (out.iteration_s * gpus) * 1e-12;
     out.hardware_tflops_per_gpu = out.hardware_flops / (out.iteration_s * gpus) * 1e-12;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workload/estimate.h"
+#include "workload/measured.h"
 
 #include <chrono>
 #include <cmath>
@@ -178,6 +179,77 @@ TEST(Estimate, ExpertsAreSpreadAndTheirTokensExchanged) {
   EXPECT_NEAR(spread.breakdown_s.forward, whole.breakdown_s.forward, 0.15 * whole.breakdown_s.forward);
   e.expert_skew = 2;  // the fullest rank has twice the tokens
   EXPECT_GT(estimate(m, e, machine(), CostModel::kAlphaBeta).breakdown_s.forward, 1.3 * spread.breakdown_s.forward);
+}
+
+// A network that reaches over nodes joins their GPUs as one node would.
+TEST(Estimate, TheInnermostNetworkSaysWhoIsNear) {
+  System rack = machine();
+  rack.gpus_per_node = 4;
+  rack.networks[0].domain = 32;
+  System node = rack;
+  node.gpus_per_node = 32;
+  Execution e = korthikanti(2, 1, 64, 1);
+  e.tp = 16;
+  for (const CostModel cost : {CostModel::kNccl, CostModel::kAlphaBeta}) {
+    const Model m = gpt(96, 12288, 96);
+    EXPECT_EQ(estimate(m, e, rack, cost).iteration_s, estimate(m, e, node, cost).iteration_s);
+    System small = rack;
+    small.networks[0].domain = 4;
+    EXPECT_GT(estimate(m, e, small, cost).iteration_s, 1.2 * estimate(m, e, rack, cost).iteration_s);
+  }
+}
+
+// Korthikanti et al. 2022: 96 of 72 with full recomputation, 1 + s/3h of 1 + s/6h with the selective one.
+TEST(Estimate, HardwareFlopsCountWhatIsComputedAgain) {
+  const Model m = gpt(48, 6144, 64);
+  Execution e = korthikanti(1, 1, 4, 4);
+  const auto ratio = [&] {
+    const Estimate r = estimate(m, e, machine(), CostModel::kAlphaBeta);
+    return r.hardware_flops / r.model_flops;
+  };
+  EXPECT_EQ(ratio(), 1);
+  const double base = 1 + 2048 / (6 * 6144.0) + 51200 / (12 * 48 * 6144.0);
+  e.recompute = Recompute::kSelective;
+  EXPECT_NEAR(ratio(), (base + 2048 / (6 * 6144.0)) / base, 1e-9);
+  e.recompute = Recompute::kFull;
+  EXPECT_NEAR(ratio(), sc21_flops(m, 4, 2048, true) / sc21_flops(m, 4, 2048, false), 1e-9);
+}
+
+// The first stage of DeepSeek-V3 has dense layers: others have more to update.
+TEST(Estimate, TheStageWithMostParametersSetsTheEndOfAStep) {
+  Model m = gpt(32, 2048, 16);
+  m.moe = {.experts = 64, .top_k = 2, .ffn = 8192};
+  Execution e;
+  e.pp = 8;
+  e.dp = 8;
+  e.ep = 8;
+  e.batch = 64;
+  const double all = estimate(m, e, machine(), CostModel::kAlphaBeta).breakdown_s.optimizer;
+  m.moe.dense_layers = 4;  // all of the first stage
+  const double some = estimate(m, e, machine(), CostModel::kAlphaBeta).breakdown_s.optimizer;
+  EXPECT_GT(some, 0.8 * all);
+}
+
+TEST(Calibrate, MovesFromTheEdgesOfWhatIsPossible) {
+  System truth = machine();
+  truth.gemm.max_efficiency = 0.6;
+  truth.memory_efficiency = 0.7;
+  std::vector<MeasuredCase> cases(2);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    cases[i].model = gpt(24, i == 0 ? 4096 : 2048, 16);
+    Execution e;
+    e.dp = 8;
+    e.batch = 64;
+    cases[i].candidates = {e};
+    cases[i].value = estimate(cases[i].model, e, truth, CostModel::kAlphaBeta).iteration_s;
+  }
+  System start = machine();
+  start.gemm.max_efficiency = start.memory_efficiency = 1;
+  for (Network& n : start.networks) n.efficiency = 1;
+  const Fit fit = calibrate(start, cases, CostModel::kAlphaBeta);
+  EXPECT_LT(fit.error, 0.01);
+  EXPECT_LT(fit.system.gemm.max_efficiency, 0.8);
+  EXPECT_LE(fit.system.memory_efficiency, 1);
 }
 
 }  // namespace

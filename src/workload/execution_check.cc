@@ -205,7 +205,7 @@ void check_schedule(Findings& found, const Execution& e) {
 
 void check_machine(Findings& found, const Execution& e, const System& system) {
   const std::int64_t gpus = e.gpus();
-  const std::int64_t node = std::max<std::int64_t>(1, system.gpus_per_node);
+  const std::int64_t node = system.joined_gpus();
   found.need(
       system.gpus == 0 || gpus <= system.gpus, "dp",
       [&] { return fmt::format("tp x cp x pp x dp = {} GPUs, {} has {}", gpus, printable(system.name), system.gpus); },

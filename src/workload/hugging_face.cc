@@ -107,6 +107,10 @@ void read_sizes(Config& config, Model& model, const Family& family) {
   model.kv_heads = config.integer({"num_key_value_heads", "num_kv_heads", "n_head_kv"}, model.heads, 1, kMaxHeads);
   model.head_width =
       config.integer({"head_dim", "d_kv"}, std::max<std::int64_t>(1, model.hidden / model.heads), 1, kMaxHeads);
+  TomlReader& reader = config.reader();
+  if (!reader.has("head_dim") && !reader.has("d_kv") && model.heads > 0 && model.hidden % model.heads != 0)
+    reader.refuse("head_dim",
+                  fmt::format("is missing, and {} heads don't divide a width of {}", model.heads, model.hidden));
   // Four times the width is what the types that leave it out mean.
   model.ffn = config.integer({"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "d_ff"}, 4 * model.hidden,
                              0, kMaxWidth);

@@ -323,7 +323,7 @@ void PassTimes::add(const PassTimes& o, double times) {
 }
 
 Layout layout_of(const Execution& e, const System& system) {
-  const std::int64_t node = std::max<std::int64_t>(1, system.gpus_per_node);
+  const std::int64_t node = system.joined_gpus();
   Layout out;
   std::int64_t stride = 1;
   // Ranks of an axis lie `stride` apart; those of one node are what fits between.

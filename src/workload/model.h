@@ -101,6 +101,11 @@ struct Parameters {
 // Model FLOPs of one step over `batch` sequences, forward and backward, without any recomputation. `causal_half`:
 // attention counted at half, as Megatron-LM does since 2024. Matrix products only (2 a multiply-add).
 [[nodiscard]] double model_flops(const Model& model, double batch, std::int64_t sequence, bool causal_half);
+// What is computed again in that step as Korthikanti et al. 2022 count it (section 5 and appendix): the forward pass of
+// a `share` of the layers, which makes 96 of 72, or with `selective` the products of the scores thrice, which makes 1 +
+// s/3h of 1 + s/6h.
+[[nodiscard]] double recomputed_flops(const Model& model, double batch, std::int64_t sequence, bool selective,
+                                      double share);
 // The published conventions of Narayanan et al. (SC'21): 72 (no recomputation) or 96 (full) x B s l h^2 (1 + s/6h +
 // V/(12 or 16) lh).
 [[nodiscard]] double sc21_flops(const Model& model, double batch, std::int64_t sequence, bool full_recompute);

@@ -52,6 +52,12 @@ double model_flops(const Model& model, double batch, std::int64_t sequence, bool
   return 3 * 2 * batch * products;
 }
 
+double recomputed_flops(const Model& model, double batch, std::int64_t sequence, bool selective, double share) {
+  const double s = real(sequence > 0 ? sequence : model.sequence);
+  if (selective) return 3 * 2 * batch * real(model.layers) * score_products(model, s, s);
+  return share * (model_flops(model, batch, sequence, false) / 3 - 2 * batch * end_products(model, s));
+}
+
 double sc21_flops(const Model& model, double batch, std::int64_t sequence, bool full_recompute) {
   const double s = real(sequence > 0 ? sequence : model.sequence);
   const double h = real(model.hidden);

@@ -79,6 +79,11 @@ struct System {
   NcclModel nccl;
   double error_band = 0.1;  // the confidence band's half width, relative: covers >= 80 % of rows not used
 
+  // GPUs that the innermost network joins: those of a node, or of a rack where it reaches over nodes.
+  [[nodiscard]] std::int64_t joined_gpus() const {
+    const std::int64_t domain = networks.size() > 1 ? networks.front().domain : 0;
+    return domain > 0 ? domain : gpus_per_node > 1 ? gpus_per_node : 1;
+  }
   friend bool operator==(const System&, const System&) = default;
 };
 

@@ -13,10 +13,17 @@
 namespace comity::workload {
 namespace {
 
+// Rates and sizes, in the units of the file: of anything outside, times would come out infinite or 0.
+constexpr double kLeast = 1e-6;
+constexpr double kMost = 1e12;
+
 void positive(Findings& found, std::string_view field, double v) {
   found.need(
-      std::isfinite(v) && v > 0, field, [&] { return fmt::format("must be more than 0, not {}", v); },
-      [] { return std::string(); });
+      v >= kLeast && v <= kMost, field,
+      [&] { return fmt::format("must be between {} and {}, not {}", kLeast, kMost, v); }, [] { return std::string(); });
+}
+void none_or_positive(Findings& found, std::string_view field, double v) {
+  if (v != 0) positive(found, field, v);
 }
 
 void share(Findings& found, std::string_view field, double v, double low) {
@@ -27,7 +34,7 @@ void share(Findings& found, std::string_view field, double v, double low) {
 
 void not_negative(Findings& found, std::string_view field, double v) {
   found.need(
-      std::isfinite(v) && v >= 0, field, [&] { return fmt::format("must be 0 or more, not {}", v); },
+      v >= 0 && v <= kMost, field, [&] { return fmt::format("must be between 0 and {}, not {}", kMost, v); },
       [] { return std::string(); });
 }
 
@@ -45,7 +52,7 @@ void check_gpu(Findings& found, const System& s) {
   share(found, "attention_backward_efficiency", s.attention_backward_efficiency, kLeastEfficiency);
   not_negative(found, "launch_us", s.launch_us);
   found.need(s.sms >= 1, "sms", "must be 1 or more");
-  for (const double peak : s.tflops) not_negative(found, "tflops", peak);
+  for (const double peak : s.tflops) none_or_positive(found, "tflops", peak);
   found.need(std::any_of(s.tflops.begin(), s.tflops.end(), [](double peak) { return peak > 0; }), "tflops",
              "no datatype has a peak", "give bf16, fp16, fp32 or fp8");
   positive(found, "vector_tflops", s.vector_tflops);
@@ -58,10 +65,13 @@ void check_gpu(Findings& found, const System& s) {
 void check_host(Findings& found, const System& s) {
   not_negative(found, "price_per_gpu_hour", s.price_per_gpu_hour);
   not_negative(found, "host_memory_gib", s.host_memory_gib);
-  not_negative(found, "host_gb_s", s.host_gb_s);
+  none_or_positive(found, "host_gb_s", s.host_gb_s);
   not_negative(found, "step_overhead_s", s.step_overhead_s);
-  not_negative(found, "optimizer_gb_s", s.optimizer_gb_s);
-  not_negative(found, "error_band", s.error_band);
+  none_or_positive(found, "optimizer_gb_s", s.optimizer_gb_s);
+  found.need(
+      s.error_band >= 0 && s.error_band < 1, "error_band",
+      [&] { return fmt::format("must be a share from 0 to less than 1, not {}", s.error_band); },
+      [] { return std::string("0.1 says 10 % either way"); });
   share(found, "pp_exposed", s.pp_exposed, 0);
 }
 
@@ -71,7 +81,7 @@ void check_network(Findings& found, const Network& n, const std::string& at) {
   share(found, at + ".efficiency", n.efficiency, kLeastEfficiency);
   for (const double own : {n.all_reduce, n.all_to_all, n.point_to_point})
     if (own != 0) share(found, at + ".efficiency", own, kLeastEfficiency);
-  found.need(std::isfinite(n.oversubscription) && n.oversubscription >= 1, at + ".oversubscription",
+  found.need(n.oversubscription >= 1 && n.oversubscription <= kMost, at + ".oversubscription",
              "must be 1 (none) or more");
 }
 
@@ -106,8 +116,8 @@ void check_nccl(Findings& found, const NcclModel& nccl) {
       [&] { return fmt::format("no tuning of NCCL is known for '{}'", printable(nccl.arch)); },
       [&] { return fmt::format("one of {}", fmt::join(archs, ", ")); });
   found.need(nccl.channels >= 0, "nccl.channels", "must be 0 (derived) or more");
-  not_negative(found, "nccl.intra_gb_s", nccl.intra_gb_s);
-  not_negative(found, "nccl.inter_gb_s", nccl.inter_gb_s);
+  none_or_positive(found, "nccl.intra_gb_s", nccl.intra_gb_s);
+  none_or_positive(found, "nccl.inter_gb_s", nccl.inter_gb_s);
 }
 
 }  // namespace

@@ -214,6 +214,9 @@ TEST(WorkloadToml, SystemErrors) {
   EXPECT_EQ(system_error(peak + "[[network]]\nname = \"a\"\ngb_s = 1\n"), "none");
   EXPECT_EQ(system_error("gpus = 1\n" + peak), "none");
   EXPECT_NE(system_error(peak).find("network: no network joins the GPUs"), std::string::npos);
+  for (const char* bad :
+       {"error_band = 1", "error_band = 5", "optimizer_gb_s = 5e-324", "memory_gb_s = 1e-300", "memory_gib = 1e300"})
+    EXPECT_FALSE(system_error(bad + ("\n" + peak) + "[[network]]\ngb_s = 1\n").empty()) << bad;
   EXPECT_NE(system_error(peak + "[[network]]\ngb_s = 1\ndomain = 8\n[[network]]\ngb_s = 1\ndomain = 12\n")
                 .find("network[1].domain: 12 GPUs are no multiple of the 8"),
             std::string::npos);

@@ -226,7 +226,7 @@ void traffic_csv(const RankGrid& grid, std::span<const RankBytes> by_stage,
 }
 
 EdgePath path_of(const System& system, std::int64_t from, std::int64_t to) {
-  const std::int64_t node = std::max<std::int64_t>(1, system.gpus_per_node);
+  const std::int64_t node = system.joined_gpus();
   if (from / node == to / node) return EdgePath::kNode;
   return from % node == to % node ? EdgePath::kRail : EdgePath::kAcrossRails;
 }

@@ -55,7 +55,7 @@ Reach reach_of(const System& system, Collective op, const Group& group) {
   reach.in = bytes_s(inner, op);
   reach.in_network_in = inner.in_network_reduction;
   if (reach.nodes == 1) return reach;
-  const std::int64_t node_gpus = std::max<std::int64_t>(1, inner.domain > 0 ? inner.domain : system.gpus_per_node);
+  const std::int64_t node_gpus = system.joined_gpus();
   add_outer(system, op, node_gpus, reach);
   // A NIC for each GPU of the node: groups share only where more ranks send than there are NICs.
   const auto senders = static_cast<double>(std::max<std::int64_t>(1, group.groups_on_nic) * reach.per_node);

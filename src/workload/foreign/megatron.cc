@@ -9,92 +9,17 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "workload/foreign/megatron_words.h"
 
 namespace comity::workload {
 namespace {
 
-constexpr std::size_t kMaxWords = 10'000;
 constexpr std::int64_t kMost = std::int64_t{1} << 20;  // of degrees and widths: products of three stay below 2^63
 constexpr std::int64_t kLong = std::int64_t{1} << 30;  // of tokens, words and batches
 
-// Cuts at blanks as a POSIX shell does, without expanding anything.
-class Words {
- public:
-  explicit Words(std::string_view text) : text_(text) {}
-
-  std::vector<std::string> take() {
-    for (std::size_t i = 0; i < text_.size() && words_.size() < kMaxWords; ++i) next(i);
-    end_word();
-    return std::move(words_);
-  }
-
- private:
-  void next(std::size_t& i) {
-    const char c = text_[i];
-    if (quote_ != 0) {
-      if (c == quote_)
-        quote_ = 0;
-      else
-        word_ += c;
-      return;
-    }
-    if (c == '\\' && i + 1 < text_.size()) {
-      ++i;
-      if (text_[i] != '\n' && text_[i] != '\r') {
-        word_ += text_[i];
-        open_ = true;
-      }
-      return;
-    }
-    if (c == '\'' || c == '"') {
-      quote_ = c;
-      open_ = true;
-      return;
-    }
-    if (c == '#' && !open_ && word_.empty()) {
-      while (i < text_.size() && text_[i] != '\n') ++i;
-      return;
-    }
-    if (c == ' ' || c == '\t' || c == '\n' || c == '\r') return end_word();
-    word_ += c;
-    open_ = true;
-  }
-  void end_word() {
-    if (open_ || !word_.empty()) words_.push_back(std::move(word_));
-    word_.clear();
-    open_ = false;
-  }
-
-  std::string_view text_;
-  std::vector<std::string> words_;
-  std::string word_;
-  char quote_ = 0;
-  bool open_ = false;
-};
-
-using Options = std::map<std::string, std::string, std::less<>>;  // without "--"; a flag has the value ""
-
-Options options_of(const std::vector<std::string>& words) {
-  Options out;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (!words[i].starts_with("--") || words[i].size() == 2) continue;
-    std::string name = words[i].substr(2);
-    std::string value;
-    if (const std::size_t equal = name.find('='); equal != std::string::npos) {
-      value = name.substr(equal + 1);
-      name.resize(equal);
-    } else if (i + 1 < words.size() && !words[i + 1].starts_with("--")) {
-      value = words[++i];
-    }
-    std::replace(name.begin(), name.end(), '_', '-');
-    out[name] = value;
-  }
-  return out;
-}
-
 class Reader {
  public:
-  Reader(Options options, const std::string& file) : options_(std::move(options)), file_(file) {}
+  Reader(MegatronOptions options, const std::string& file) : options_(std::move(options)), file_(file) {}
 
   Result<MegatronRun> run(std::int64_t gpus) {
     model();
@@ -173,6 +98,21 @@ class Reader {
     }
     m.mtp_layers = number("mtp-num-layers", 0);
   }
+  // ([0]*D+[1]*M): D dense layers, then M of experts, all of them; -1: something else.
+  [[nodiscard]] std::int64_t dense_before(std::string text) const {
+    std::erase(text, ' ');
+    for (const auto& [head, middle] : {std::pair("([0]*", "+[1]*"), std::pair("[0]*", "+[1]*")}) {
+      const std::size_t cut = text.find(middle);
+      if (!text.starts_with(head) || cut == std::string::npos) continue;
+      const std::string_view all = text;
+      std::string_view last = all.substr(cut + std::string_view(middle).size());
+      if (last.ends_with(')')) last.remove_suffix(1);
+      const auto dense = parse_int(all.substr(std::string_view(head).size(), cut - std::string_view(head).size()));
+      const auto moe = parse_int(last);
+      if (dense && moe && *dense >= 0 && *moe >= 0 && *dense + *moe == run_.model.layers) return *dense;
+    }
+    return -1;
+  }
   void experts() {
     Moe& moe = run_.model.moe;
     moe.experts = number("num-experts", 0);
@@ -182,7 +122,15 @@ class Reader {
     moe.shared_ffn = number("moe-shared-expert-intermediate-size", 0);
     moe.shared_experts = moe.shared_ffn > 0 ? 1 : 0;
     const std::string frequency = text("moe-layer-freq");
-    if (const auto every = parse_int(frequency); every && *every > 0) moe.every = *every;
+    if (frequency.empty()) {
+    } else if (const auto every = parse_int(frequency); every && *every > 0) {
+      moe.every = *every;
+    } else if (const std::int64_t dense = dense_before(frequency); dense >= 0) {
+      moe.dense_layers = dense;
+    } else {
+      refuse("moe-layer-freq",
+             fmt::format("'{}' is neither a number nor like ([0]*1+[1]*27)", printable(frequency, 40)));
+    }
     run_.execution.expert_capacity = real("moe-expert-capacity-factor", 0);
   }
   void parallelism(std::int64_t gpus) {
@@ -200,13 +148,21 @@ class Reader {
       refuse("tensor-model-parallel-size", fmt::format("{} GPUs are no multiple of tp x pp x cp = {}", gpus, replica));
     e.dp = std::max<std::int64_t>(1, gpus / replica);
     e.batch = number("global-batch-size", e.microbatch * e.dp, false, kLong);
-    const std::int64_t per_chunk = number("num-layers-per-virtual-pipeline-stage", 0);
+    const std::int64_t per_chunk = number("num-layers-per-virtual-pipeline-stage", -1);
+    const std::int64_t stage = run_.model.layers / std::max<std::int64_t>(1, e.pp);
+    if (per_chunk == 0 || (per_chunk > 0 && stage % per_chunk != 0))
+      refuse("num-layers-per-virtual-pipeline-stage",
+             fmt::format("{} does not divide the {} layers of a pipeline stage", per_chunk, stage));
     e.virtual_stages = number("num-virtual-stages-per-pipeline-rank", 1);
     if (per_chunk > 0 && e.pp > 0) e.virtual_stages = std::max<std::int64_t>(1, run_.model.layers / (e.pp * per_chunk));
     e.schedule = e.virtual_stages > 1 ? Schedule::kInterleaved : Schedule::k1f1b;
     e.sequence_parallel = flag("sequence-parallel");
     e.zero = flag("use-distributed-optimizer") ? 1 : 0;
     if (flag("use-torch-fsdp2") || flag("use-custom-fsdp") || flag("use-megatron-fsdp")) e.zero = 3;
+    const std::string strategy = text("data-parallel-sharding-strategy");
+    if (e.zero == 3 && strategy == "optim_grads") e.zero = 2;
+    if (e.zero == 3 && strategy == "optim") e.zero = 1;
+    e.optimizer_offload = flag("optimizer-cpu-offload");
     e.dp_overlap = flag("overlap-grad-reduce");
     (void)flag("overlap-param-gather");
     e.tp_overlap = flag("tp-comm-overlap");
@@ -223,6 +179,10 @@ class Reader {
     const std::string granularity = text("recompute-granularity");
     const std::string method = text("recompute-method");
     const std::int64_t layers = number("recompute-num-layers", 1);
+    if (!granularity.empty() && granularity != "selective" && granularity != "full")
+      refuse("recompute-granularity", fmt::format("'{}' is neither full nor selective", printable(granularity, 40)));
+    if (!method.empty() && method != "uniform" && method != "block")
+      refuse("recompute-method", fmt::format("'{}' is neither uniform nor block", printable(method, 40)));
     if (granularity == "selective" || flag("recompute-activations")) e.recompute = Recompute::kSelective;
     if (granularity != "full") return;
     e.recompute = Recompute::kFull;
@@ -231,7 +191,7 @@ class Reader {
     if (method == "block") e.recompute_share = std::min(1.0, static_cast<double>(layers) / static_cast<double>(chunk));
   }
 
-  Options options_;
+  MegatronOptions options_;
   const std::string& file_;
   MegatronRun run_;
   Status status_;
@@ -284,7 +244,11 @@ void parallel_options(const Model& m, const Execution& e, std::vector<std::strin
   if (e.order[3] == Axis::kPp) degrees += " --use-tp-pp-dp-mapping";
   out.push_back(degrees);
   out.push_back(fmt::format("--micro-batch-size {} --global-batch-size {}", e.microbatch, e.batch));
-  std::string data = e.zero == 3 ? "--use-megatron-fsdp" : e.zero > 0 ? "--use-distributed-optimizer" : "";
+  std::string data;
+  if (e.zero == 1) data = "--use-distributed-optimizer";
+  if (e.zero == 2) data = "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads";
+  if (e.zero == 3) data = "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params";
+  if (e.optimizer_offload) data += " --optimizer-cpu-offload";
   if (e.dp_overlap) data += " --overlap-grad-reduce";
   if (e.dp_overlap && e.zero > 0) data += " --overlap-param-gather";
   if (e.tp_overlap) data += " --tp-comm-overlap";
@@ -295,7 +259,7 @@ void parallel_options(const Model& m, const Execution& e, std::vector<std::strin
 }  // namespace
 
 Result<MegatronRun> parse_megatron(std::string_view command, std::int64_t gpus, const std::string& file) {
-  return Reader(options_of(Words(command).take()), file).run(gpus);
+  return Reader(megatron_options(command), file).run(gpus);
 }
 
 Result<std::string> megatron_command(const Model& model, const Execution& execution) {
@@ -303,6 +267,11 @@ Result<std::string> megatron_command(const Model& model, const Execution& execut
   if (e.schedule == Schedule::kZbH1 || e.schedule == Schedule::kZbH2 || e.schedule == Schedule::kDualPipe)
     return fail(Code::kInput, fmt::format("Megatron-LM has no schedule {}", schedule_name(e.schedule)),
                 "plan with 1f1b or interleaved");
+  if (model.kind != ModelKind::kDecoder)
+    return fail(Code::kInput, "pretrain_gpt.py of Megatron-LM trains decoders only", "write the command by hand");
+  if (e.activation_offload > 0)
+    return fail(Code::kInput, "Megatron-LM does not keep a share of the activations in host memory",
+                "plan without activation offload");
   std::vector<std::string> lines;
   model_options(model, e, lines);
   parallel_options(model, e, lines);

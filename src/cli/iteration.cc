@@ -12,6 +12,7 @@
 #include "cli/command_words.h"
 #include "cli/execution_options.h"
 #include "cli/iteration_calculon.h"
+#include "cli/iteration_export.h"
 #include "cli/iteration_output.h"
 #include "cli/iteration_traffic.h"
 #include "cli/output_folder.h"
@@ -137,10 +138,25 @@ void add_foreign_options(CLI::App* sub, const std::shared_ptr<IterationArgs>& ar
   sub->add_option("--gpus-per-node", m.gpus_per_node, "simai: GPUs a node (default 8)")->check(CLI::Range(1, 1024));
 }
 
+void add_export(CLI::App* noun, Chosen& chosen) {
+  CLI::App* sub = noun->add_subcommand("export", "the step as Chakra traces, for ASTRA-sim and its like");
+  sub->footer(
+      "Example: comity iteration export --model llama2-7b --system dgx-a100 --tp 2 --pp 2 --dp 2 --batch 16 --chakra "
+      "/tmp/llama");
+  auto args = std::make_shared<ExecutionArgs>();
+  auto prefix = std::make_shared<std::string>();
+  add_execution_options(sub, args);
+  sub->add_option("--chakra", *prefix, "leave PREFIX.0.et and so on here, groups, network and system beside them")
+      ->required();
+  sub->callback([args, prefix, &chosen] {
+    chosen.run = [args, prefix](const Globals& globals) { return run_export(*args, *prefix, globals); };
+  });
+}
+
 }  // namespace
 
 void add_iteration(CLI::App& root, Chosen& chosen) {
-  CLI::App* noun = root.add_subcommand("iteration", "one step of training: estimate, traffic");
+  CLI::App* noun = root.add_subcommand("iteration", "one step of training: estimate, traffic, export");
   noun->require_subcommand(1);
   noun->footer("Example: comity iteration estimate --model gpt3-175b --system dgx-a100 --tp 8 --pp 8 --batch 64");
   CLI::App* estimate = noun->add_subcommand("estimate", "how long a step takes, where the time goes, whether it fits");
@@ -173,6 +189,7 @@ void add_iteration(CLI::App& root, Chosen& chosen) {
   traffic->callback([traffic_args, csv, &chosen] {
     chosen.run = [traffic_args, csv](const Globals& globals) { return run_traffic(*traffic_args, *csv, globals); };
   });
+  add_export(noun, chosen);
 }
 
 }  // namespace comity::cli

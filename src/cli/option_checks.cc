@@ -58,8 +58,8 @@ std::string refuse_empty(const std::string& text) { return text.empty() ? "is em
 
 // Whether it is the name of a file, a folder or a cluster, which an unset variable of a script leaves empty.
 bool names_something(const CLI::Option& option) {
-  static const char* const kNames[] = {"cluster",        "nodes", "out",      "into",   "colocation",
-                                       "sharing-scores", "trace", "key-file", "new-key"};
+  static const char* const kNames[] = {"cluster",        "nodes", "out",   "into",     "colocation",
+                                       "sharing-scores", "rates", "trace", "key-file", "new-key"};
   return option.get_positional() ||
          std::any_of(std::begin(kNames), std::end(kNames), [&](const char* name) { return option.check_lname(name); });
 }

@@ -2,6 +2,7 @@
 // comity replay, and comity policy list | show | compare.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -37,6 +38,7 @@ struct ReplayArgs {
   std::string compat;
   std::string colocation;
   std::string sharing_scores;
+  std::string rates;
   double noise = 30;
   std::vector<std::string> sets;
   trace::ReadOptions read;
@@ -155,7 +157,23 @@ struct Setup {
   Params params;
   twin::ReplayOptions options;
   profile::Colocation colocation;
+  std::optional<profile::Rates> rates;
 };
+
+// --rates: a file, or what comes with the program.
+Status parse_rates(const ReplayArgs& args, Setup& setup) {
+  if (args.rates.empty()) return {};
+  if (!args.compat.empty())
+    return fail_option("--rates", "and --compat exclude each other", "other simulators know no types of GPUs");
+  if (args.rates == "gavel") {
+    setup.rates = profile::library_rates();
+    return {};
+  }
+  auto rates = profile::read_rates(args.rates);
+  if (!rates) return fail(rates.error());
+  setup.rates = std::move(*rates);
+  return {};
+}
 
 Result<Setup> parse(const ReplayArgs& args, const Globals& globals) {
   Setup setup;
@@ -171,6 +189,7 @@ Result<Setup> parse(const ReplayArgs& args, const Globals& globals) {
   auto colocation = profile::read_colocation(args.colocation, args.sharing_scores);
   if (!colocation) return fail(colocation.error());
   setup.colocation = std::move(*colocation);
+  if (Status status = parse_rates(args, setup); !status) return fail(status.error());
   if (std::count(args.traces.begin(), args.traces.end(), "-") > 1)
     return fail_option("trace", "standard input can be only one of the traces");
   return setup;
@@ -216,6 +235,7 @@ Status run_replay(const ReplayArgs& args, const Globals& globals, const CommandW
   auto setup = parse(args, globals);
   if (!setup) return fail(setup.error());
   setup->options.colocation = &setup->colocation;
+  if (setup->rates) setup->options.rates = &*setup->rates;
   const std::vector<std::string> folders = folder_names(args.traces);
   std::vector<std::string> results;
   for (std::size_t i = 0; i < args.traces.size() && !interrupted(); ++i) {
@@ -258,6 +278,9 @@ void add_replay_options(CLI::App* sub, const std::shared_ptr<ReplayArgs>& args) 
   sub->add_option("--colocation", args->colocation, "CSV of the speeds of models that share a GPU, for lucid, gandiva");
   sub->add_option("--sharing-scores", args->sharing_scores,
                   "CSV of how much of a GPU models ask for (0, 1, 2), for lucid");
+  sub->add_option(
+      "--rates", args->rates,
+      "how fast models run on types of GPUs: a file (schema comity.rates/1), or gavel, which is Gavel's table");
   sub->add_option("--set", args->sets, "policy.parameter=value; see `comity policy show NAME`");
   add_read_options(sub, args->read);
   sub->add_option("--jobs", args->jobs, "policies replayed at a time (default 1)")->check(CLI::Range(1, 256));
@@ -279,6 +302,7 @@ CommandWords command_words(const CLI::App& sub, const ReplayArgs& args, const Gl
   words.option("compat", args.compat, !args.compat.empty());
   words.option("colocation", args.colocation, !args.colocation.empty());
   words.option("sharing-scores", args.sharing_scores, !args.sharing_scores.empty());
+  words.option("rates", args.rates, !args.rates.empty());
   add_read_words(words, args.read);
   words.option("jobs", std::to_string(args.jobs), false);
   return words;

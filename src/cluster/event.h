@@ -21,7 +21,7 @@ enum class EventKind : std::uint8_t {
   kRequeue,      // job: back to waiting because its node failed; progress is lost, the place in the queue is kept
   kCoLocate,     // job starts on the very GPUs that `partner` holds alone; their speeds from now on
   kSpeed,        // job: its speed from now on
-  kMigrate,      // job moves to `allocation`, which may use what it holds now; value = overhead as in kPreempt
+  kMigrate,      // job moves to `allocation`, which may use what it holds now; speed; value = overhead as in kPreempt
   kCancel,       // job
   kHold,         // job
   kRelease,      // job
@@ -42,6 +42,7 @@ struct Event {
   JobId partner;
   double speed = 1;  // of `job`: progress a second, > 0; 1 = alone on its GPUs
   double partner_speed = 1;
+  double alone = 1;        // kCoLocate: speed of `job` once the partner has left
   std::uint32_t gpus = 0;  // kStart, kResize: how many it holds from now on; 0 = as many as it asked for
   Time value = 0;
   std::uint32_t name = profile::kNoName;

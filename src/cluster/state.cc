@@ -43,10 +43,7 @@ void State::apply(const Event& event) {
     case EventKind::kRequeue: stop_running(event.job, event.at); return back_to_queue(event.job, event.at);
     case EventKind::kCoLocate: return co_locate(event);
     case EventKind::kSpeed: return set_speed(event.job, event.speed, event.at);
-    case EventKind::kMigrate: {
-      const Running& run = running_[at(event.job).slot];
-      return move(event, run.gpus, run.speed);
-    }
+    case EventKind::kMigrate: return move(event, running_[at(event.job).slot].gpus, event.speed);
     case EventKind::kResize: return move(event, event.gpus, event.speed);
     case EventKind::kCancel: {
       const bool waits = at(event.job).status == JobStatus::kWaiting;
@@ -285,6 +282,7 @@ void State::start(const Event& event) {
   used_gpus_ += run.gpus;
   if (event.overtook.valid()) at(event.overtook).overtaken += run.gpus;
   own_running(event.job, run.gpus);
+  run.alone = event.speed;
   if (event.speed != 1) set_speed(event.job, event.speed, event.at);
 }
 
@@ -296,6 +294,7 @@ void State::co_locate(const Event& event) {
   COMITY_CHECK(!other.partner.valid());
   keep(run, other.allocation);
   run.partner = event.partner;
+  run.alone = event.alone;
   other.partner = event.job;
   own_running(event.job, run.gpus);
   set_speed(event.job, event.speed, event.at);
@@ -326,6 +325,7 @@ void State::move(const Event& event, std::uint32_t gpus, double speed) {
   held_gpus_ -= run.gpus;
   own_running(event.job, std::int64_t{gpus} - std::int64_t{run.gpus});
   run.gpus = gpus;
+  run.alone = speed;
   job.estimate += event.value;
   set_speed(event.job, speed, event.at);
 }
@@ -368,7 +368,7 @@ void State::stop_running(JobId id, Time now) {
   const std::uint32_t gpus = run.gpus;
   if (run.partner.valid()) {
     running_[at(run.partner).slot].partner = JobId();
-    set_speed(run.partner, 1, now);
+    set_speed(run.partner, running_[at(run.partner).slot].alone, now);
   } else {
     for (Pool& pool : pools_) pool.release(run.allocation);
     used_gpus_ -= gpus;

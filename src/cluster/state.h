@@ -59,6 +59,7 @@ struct Running {
   Allocation allocation;
   JobId partner;           // who else runs on these GPUs
   double speed = 1;        // progress a second
+  double alone = 1;        // the same without the partner
   Time since = 0;          // since when at this speed
   Time done = 0;           // progress of this run before that
   std::uint32_t gpus = 0;  // that it holds

@@ -10,5 +10,6 @@ namespace comity::profile {
 
 [[nodiscard]] std::span<const LibraryFile> library_layers();  // sorted by name
 [[nodiscard]] std::span<const LibraryFile> library_splits();
+[[nodiscard]] std::span<const LibraryFile> library_throughput();
 
 }  // namespace comity::profile

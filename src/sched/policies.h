@@ -27,6 +27,8 @@ void add_gandiva(std::vector<PolicyInfo>& list);
 void add_icefrog(std::vector<PolicyInfo>& list);
 void add_astraea(std::vector<PolicyInfo>& list);
 void add_chronus(std::vector<PolicyInfo>& list);
+void add_gavel(std::vector<PolicyInfo>& list);
+void add_allox(std::vector<PolicyInfo>& list);
 
 // Not in the registry: what replaces policies of the registry under --compat lucid (srtf, tiresias, qssf).
 void add_lucid_compat(std::vector<PolicyInfo>& list);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/policy.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/check.h"
@@ -29,6 +31,7 @@ bool Pass::start(std::uint32_t job, JobId overtook, Pool::Pools pools, const Poo
   event.kind = cluster::EventKind::kStart;
   event.overtook = overtook;
   event.allocation = &scratch_;
+  event.speed = speed_on(job, scratch_);
   Decision decision = make(Action::kStart, JobId(job));
   decision.other = overtook;
   apply(event, decision);
@@ -51,6 +54,7 @@ bool Pass::start_at(std::uint32_t job, const Allocation& where) {
   cluster::Event event;
   event.kind = cluster::EventKind::kStart;
   event.allocation = &where;
+  event.speed = speed_on(job, where);
   apply(event, make(Action::kStart, JobId(job)));
   return true;
 }
@@ -102,8 +106,10 @@ bool Pass::co_locate(std::uint32_t job, std::uint32_t partner, double speed, dou
   cluster::Event event;
   event.kind = cluster::EventKind::kCoLocate;
   event.partner = JobId(partner);
-  event.speed = speed;
-  event.partner_speed = partner_speed;
+  const cluster::Running& other = state_.running()[state_.job(JobId(partner)).slot];
+  event.alone = speed_on(job, other.allocation);
+  event.speed = speed * event.alone;
+  event.partner_speed = partner_speed * other.alone;
   Decision decision = make(Action::kCoLocate, JobId(job));
   decision.other = JobId(partner);
   apply(event, decision);
@@ -123,6 +129,7 @@ bool Pass::migrate(std::uint32_t job, const Allocation& where, Time overhead) {
   event.kind = cluster::EventKind::kMigrate;
   event.value = overhead;
   event.allocation = &where;
+  event.speed = world_.rates == nullptr ? state_.running()[state_.job(JobId(job)).slot].speed : speed_on(job, where);
   Decision decision = make(Action::kMigrate, JobId(job));
   decision.value = overhead;
   apply(event, decision);
@@ -164,6 +171,17 @@ bool Pass::resize(std::uint32_t job, const profile::Shape& size, const Pool::Whe
   return true;
 }
 
+double Pass::speed_on(std::uint32_t job, const Allocation& where) const {
+  const profile::Attributes* a = world_.rates == nullptr ? nullptr : state_.attributes(JobId(job));
+  if (a == nullptr || a->model == profile::kNoName) return 1;
+  const Pool& pool = state_.pool();
+  const std::uint32_t type = world_.rates->type(pool.types()[pool.class_type(where.node_class)]);
+  const std::uint32_t kind = world_.rates->kind(state_.names()[a->model], a->batch_size);
+  const std::uint32_t gpus = state_.job(JobId(job)).gpus;
+  const auto nodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, where.parts.size()));
+  return world_.rates->speed_in_any_case(kind, type, gpus, gpus, nodes);
+}
+
 void Pass::wake_at(Time at) {
   COMITY_CHECK(at > now_);
   decisions_.push_back(make(Action::kWakeAt, {}));
@@ -198,6 +216,8 @@ const std::vector<PolicyInfo>& registry() {
     add_icefrog(list);
     add_astraea(list);
     add_chronus(list);
+    add_gavel(list);
+    add_allox(list);
     return list;
   }();
   return all;

@@ -17,6 +17,7 @@
 #include "base/params.h"
 #include "cluster/state.h"
 #include "profile/colocation.h"
+#include "profile/rates.h"
 
 namespace comity::sched {
 
@@ -60,6 +61,10 @@ struct World {
   bool migrate = false;
   bool co_locate = false;
   const profile::Colocation* colocation = nullptr;  // what is known of models that share GPUs
+  // How fast models run on GPUs of each type; nullptr: all types are alike. A job that Pass starts or moves with the
+  // GPUs that it asked for runs at the speed that this gives it, whether or not the policy looks at types;
+  // start_sized(), resize() and set_speed() say the speed themselves.
+  const profile::Rates* rates = nullptr;
 };
 
 class Pass {
@@ -94,8 +99,8 @@ class Pass {
   // Ends a job that Policy::keeps() kept: its work was done at `done`.
   void finish(std::uint32_t job, Time done);
   // Starts a waiting eligible job on the GPUs of a running one that has as many and shares them with nobody. Each
-  // makes progress at its speed until the other leaves; who is left runs at speed 1 again. False, and nothing changed,
-  // where the world can't share GPUs.
+  // makes progress at its speed (times its speed alone there) until the other leaves; who is left runs as it does alone
+  // again. False, and nothing changed, where the world can't share GPUs.
   bool co_locate(std::uint32_t job, std::uint32_t partner, double speed, double partner_speed);
   // The speed of a running job from now on.
   void set_speed(std::uint32_t job, double speed);
@@ -110,6 +115,8 @@ class Pass {
   // The same for a running job that shares with nobody; it may keep GPUs that it holds. `overhead` is added to what it
   // must still run, in time at speed 1.
   bool resize(std::uint32_t job, const profile::Shape& size, const Pool::Where& where, double speed, Time overhead);
+  // What World::rates says of a job on these GPUs; 1 without.
+  [[nodiscard]] double speed_on(std::uint32_t job, const Allocation& where) const;
   // Asks for a pass at `at` (> now) even if nothing happens until then.
   void wake_at(Time at);
 

@@ -45,6 +45,8 @@ class TestCluster {
     allow_sharing(std::move(profiles));
     world_.resize = true;
   }
+  // Speeds by type of GPU from now on; they must outlive this.
+  void use_rates(const profile::Rates& rates) { world_.rates = &rates; }
   std::uint32_t intern(const std::string& text) { return names_.intern(text); }
   std::uint32_t submit(profile::Shape shape, const std::string& tenant = "", Time estimate = kHour,
                        const std::string& user = "u") {
@@ -115,6 +117,13 @@ class TestCluster {
   }
   [[nodiscard]] bool waiting(std::uint32_t id) const {
     return !ended(id) && job(id).status == cluster::JobStatus::kWaiting;
+  }
+  // One of Policy::figures(); -1 = there is none of that name.
+  [[nodiscard]] double figure(const std::string& name) const {
+    for (const auto& [own, value] : policy_->figures()) {
+      if (own == name) return value;
+    }
+    return -1;
   }
   [[nodiscard]] const std::vector<Decision>& decisions() const { return decisions_; }
   [[nodiscard]] std::uint64_t preemptions() const {

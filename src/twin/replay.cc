@@ -54,7 +54,8 @@ class Replay {
     world_.migrate = true;
     world_.resize = true;
     world_.colocation = options.colocation;
-    world_.estimates_exact = options.estimates == Estimates::kOracle;
+    world_.rates = options.rates;
+    world_.estimates_exact = options.estimates == Estimates::kOracle && options.rates == nullptr;
     result_.policy = info.name;
     if (!info.compat.empty()) result_.parameters["compat"] = info.compat;
     for (const Param& p : info.params) result_.parameters[p.name] = params.value_text(p.name);

@@ -42,6 +42,7 @@ struct ReplayOptions {
   double noise_percent = 30;  // kNoisy: estimate = duration * (1 + N(0, noise/100)), drawn again outside (0.5, 2)
   std::uint64_t seed = 1;
   const profile::Colocation* colocation = nullptr;  // for policies that share GPUs; must outlive the run
+  const profile::Rates* rates = nullptr;            // speeds on types of GPUs; none: all alike. Must outlive the run
   bool detail = false;                              // keep what the report and jobs.csv need
   bool quiet = true;                                // no progress line
 };

@@ -205,9 +205,15 @@ Result<std::string> replay_trace(const std::string& path, const std::string& fol
   twin::ReplaySummary summary;
   summary.load_s = static_cast<double>(steady_ns() - begin) * 1e-9;
   const twin::Workload workload(*trace, setup.options.ties);
-  summary.notes = twin::replay_notes(workload, setup.options);
+  twin::ReplayOptions options = setup.options;
+  if (args.compat == "astraea" && options.cluster.tenants.empty()) {
+    options.cluster.tenants = twin::tenants_of(*trace);
+    log_info(
+        fmt::format("{} tenants by name with equal shares: the cluster file has none", options.cluster.tenants.size()));
+  }
+  summary.notes = twin::replay_notes(workload, options);
   for (const std::string& note : summary.notes) log_warning(note);
-  auto runs = twin::replay_all(workload, setup.policies, setup.params, setup.options, args.jobs);
+  auto runs = twin::replay_all(workload, setup.policies, setup.params, options, args.jobs);
   if (!runs) return fail(runs.error());
   summary.trace = &*trace;
   summary.nodes = setup.options.cluster.nodes.size();

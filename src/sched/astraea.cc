@@ -2,11 +2,11 @@
 // Long-term GPU-time fairness (Astraea, TPDS 2022), as its artifact has it where the text was not to be had: see
 // docs/systems/astraea.md. Symbols and the fairness of jobs (rho) and tenants (LTGF): astraea_ltgf.h.
 //
-// GPUs are given under a lease. At multiples of astraea.tick_s at which something has changed and somebody waits, the
+// GPUs are given under a lease. At multiples of astraea.tick at which something has changed and somebody waits, the
 // free GPUs and those of runs whose lease is over are handed out anew:
 //   tenants  who has less than a fifth of its quota in use comes first, then who has had least of it in the last 24
 //            hours (TenantPick)
-//   jobs     of a tenant: those that have waited for astraea.starvation_s, by submission; then by astraea.selection,
+//   jobs     of a tenant: those that have waited for astraea.starvation, by submission; then by astraea.selection,
 //            least rho first by default. A run whose lease is over competes with them; if it is chosen it goes on at
 //            no cost, else it pays for saving and loading. While nobody waits leases are renewed
 //   hold     a starving job whose turn it is and that does not fit keeps what is free until it does
@@ -14,7 +14,7 @@
 //            more. dynamic: first no tenant gets more, and who lacks GPUs within its quota takes them from the newest
 //            runs of those beyond theirs; then idle GPUs go to tenants up to 1.2 quotas. Under both a job wider than
 //            its tenant's quota runs alone of its tenant, on what others leave idle
-//   early    with astraea.delay_s: for a job that has never run and that gets nothing, early runs of its tenant are
+//   early    with astraea.delay: for a job that has never run and that gets nothing, early runs of its tenant are
 //            cancelled, if that is enough; they lose what they did in this lease
 //
 // What a job or tenant deserves is integrated exactly between events. Cost of a pass at which something can start:

@@ -26,12 +26,12 @@ Settings settings_of(const Params& p) {
   Settings s;
   s.selection = static_cast<Selection>(index_of(selections(), p.text("astraea.selection")));
   s.quota = static_cast<Quota>(index_of(quota_rules(), p.text("astraea.quota")));
-  s.tick = p.time("astraea.tick_s");
-  s.lease = p.time("astraea.lease_s");
-  s.starvation = p.time("astraea.starvation_s");
-  s.delay = p.time("astraea.delay_s");
-  s.checkpoint = p.time("astraea.checkpoint_s");
-  s.resume = p.time("astraea.resume_s");
+  s.tick = p.time("astraea.tick");
+  s.lease = p.time("astraea.lease");
+  s.starvation = p.time("astraea.starvation");
+  s.delay = p.time("astraea.delay");
+  s.checkpoint = p.time("astraea.checkpoint");
+  s.resume = p.time("astraea.resume");
   s.window = static_cast<std::size_t>(p.integer("astraea.window"));
   s.overcommit = p.real("astraea.overcommit");
   s.block = p.boolean("astraea.block_scheduling");
@@ -46,11 +46,11 @@ std::vector<Param> parameters() {
                   "order of a tenant's jobs; fairness: least had of what it deserves"),
       make_choice("astraea.quota", quota_rules(),
                   "fair: quotas are weights; static: limits; dynamic: limits that may be passed while GPUs are idle"),
-      make_param("astraea.tick_s", kTime, "s", "10", 1, 86400, "decisions are made at its multiples"),
-      make_param("astraea.lease_s", kTime, "s", "1800", 1, 1e9, "how long GPUs are given"),
-      make_param("astraea.starvation_s", kTime, "s", "14400", 0, 1e9,
+      make_param("astraea.tick", kTime, "s", "10", 1, 86400, "decisions are made at its multiples"),
+      make_param("astraea.lease", kTime, "s", "1800", 1, 1e9, "how long GPUs are given"),
+      make_param("astraea.starvation", kTime, "s", "14400", 0, 1e9,
                  "a job that has waited that long goes before the others of its tenant"),
-      make_param("astraea.delay_s", kTime, "s", "0", 0, 1e9,
+      make_param("astraea.delay", kTime, "s", "0", 0, 1e9,
                  "runs that are younger in their lease may be cancelled for a new job of their tenant; 0 = never"),
       make_param("astraea.window", kInt, "hours", "24", 1, 8784, "how far back the fairness of tenants looks"),
       make_param("astraea.overcommit", kReal, "", "1.2", 1, 1e6, "dynamic: how much of its quota a tenant may use"),
@@ -58,8 +58,8 @@ std::vector<Param> parameters() {
                  "a tenant's first job that does not fit holds its others up"),
       make_param("astraea.hold", kBool, "", "true", 0, 0,
                  "a starving job whose turn it is and that does not fit keeps the free GPUs until it does"),
-      make_param("astraea.checkpoint_s", kTime, "s", "5", 0, 1e6, "what saving a job costs that gives way"),
-      make_param("astraea.resume_s", kTime, "s", "20", 0, 1e6, "what loading it again costs"),
+      make_param("astraea.checkpoint", kTime, "s", "5", 0, 1e6, "what saving a job costs that gives way"),
+      make_param("astraea.resume", kTime, "s", "20", 0, 1e6, "what loading it again costs"),
   };
 }
 

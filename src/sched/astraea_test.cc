@@ -24,7 +24,7 @@ void play(TestCluster& w, Time until, Time by = 10 * kSecond) {
 }
 
 TEST(Astraea, ALeaseThatIsOverGivesOthersTheirTurn) {
-  TestCluster w(with_tenants(8, {{"a", 1}, {"b", 1}}), "astraea", {{"astraea.lease_s", "100"}});
+  TestCluster w(with_tenants(8, {{"a", 1}, {"b", 1}}), "astraea", {{"astraea.lease", "100"}});
   const auto first = w.submit({0, 8}, "a");
   play(w, 50 * kSecond);
   const auto second = w.submit({0, 8}, "b");
@@ -37,7 +37,7 @@ TEST(Astraea, ALeaseThatIsOverGivesOthersTheirTurn) {
 }
 
 TEST(Astraea, ALeaseIsRenewedForNothingWhileNobodyWaits) {
-  TestCluster w(with_tenants(8, {{"a", 1}}), "astraea", {{"astraea.lease_s", "100"}});
+  TestCluster w(with_tenants(8, {{"a", 1}}), "astraea", {{"astraea.lease", "100"}});
   const auto job = w.submit({0, 8}, "a");
   play(w, 500 * kSecond);
   EXPECT_TRUE(w.running(job));
@@ -75,7 +75,7 @@ TEST(Astraea, AStaticQuotaIsALimitAndADynamicOneOnlyWhileOthersNeedTheirs) {
 TEST(Astraea, AWideJobThatStarvesKeepsWhatIsFree) {
   for (const bool hold : {true, false}) {
     TestCluster w(with_tenants(8, {{"a", 7}, {"b", 1}}), "astraea",
-                  {{"astraea.starvation_s", "60"},
+                  {{"astraea.starvation", "60"},
                    {"astraea.hold", hold ? "true" : "false"},
                    {"astraea.selection", "smallestfirst"}});
     const auto small = w.submit({0, 4}, "a");
@@ -94,7 +94,7 @@ TEST(Astraea, AWideJobThatStarvesKeepsWhatIsFree) {
 
 TEST(Astraea, ANewcomerCancelsARunThatIsEarlyInItsLease) {
   for (const bool delay : {true, false}) {
-    TestCluster w(with_tenants(8, {{"a", 1}}), "astraea", {{"astraea.delay_s", delay ? "300" : "0"}});
+    TestCluster w(with_tenants(8, {{"a", 1}}), "astraea", {{"astraea.delay", delay ? "300" : "0"}});
     const auto run = w.submit({0, 8}, "a");
     play(w, 150 * kSecond);
     const auto newcomer = w.submit({0, 8}, "a");
@@ -133,7 +133,7 @@ TEST(Astraea, RandomLives) {
       cluster::ClusterSpec spec = *cluster::parse_nodes("3x8");
       TestCluster w(
           spec, "astraea",
-          {{"astraea.quota", quota}, {"astraea.delay_s", "300"}, {"astraea.lease_s", "200"}, {"astraea.tick_s", "1"}});
+          {{"astraea.quota", quota}, {"astraea.delay", "300"}, {"astraea.lease", "200"}, {"astraea.tick", "1"}});
       RandomLife life;
       life.seed = seed;
       random_life(w, life);

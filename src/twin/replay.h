@@ -47,6 +47,9 @@ struct ReplayOptions {
   bool quiet = true;                                // no progress line
 };
 
+// The tenants of a trace (its users, where jobs have none), with equal shares, by name.
+[[nodiscard]] std::vector<cluster::TenantSpec> tenants_of(const trace::Trace& trace);
+
 // A trace in the order in which its jobs become known. JobId i is the i-th of these. The trace must outlive it.
 class Workload {
  public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "twin/replay.h"
 
@@ -30,6 +31,17 @@ Workload::Workload(const trace::Trace& trace, Ties ties) : trace_(&trace) {
   order_.resize(trace.rows.size());
   std::iota(order_.begin(), order_.end(), 0U);
   std::stable_sort(order_.begin(), order_.end(), less);
+}
+
+std::vector<cluster::TenantSpec> tenants_of(const trace::Trace& trace) {
+  std::set<std::string> names;
+  for (const trace::Row& row : trace.rows) {
+    const std::uint32_t name = row.request.tenant == profile::kNoName ? row.request.user : row.request.tenant;
+    names.insert(name == profile::kNoName ? std::string() : trace.names[name]);
+  }
+  std::vector<cluster::TenantSpec> out;
+  for (const std::string& name : names) out.emplace_back().name = name;
+  return out;
 }
 
 std::string Workload::id_text(std::size_t job) const {

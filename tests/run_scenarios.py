@@ -115,6 +115,31 @@ def feed(stream, generate):
         pass
 
 
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def without_duplicates(pairs):
+    """An object of a document; a key that is there twice is an error, where json.loads would drop the first one."""
+    keys = [key for key, _ in pairs]
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    if twice:
+        raise Wrong(f"keys twice in one JSON object: {twice}")
+    return dict(pairs)
+
+
+def parse(text):
+    return json.loads(text, object_pairs_hook=without_duplicates)
+
+
+def check_documents(outcome, folder):
+    """Whatever a command printed or left as JSON is JSON, looked into or not."""
+    for line in outcome.out.splitlines() if outcome.out.startswith('{"') else []:
+        parse(line)
+    for name in ("run.json", "summary.json"):
+        for path in folder.rglob(name):
+            parse(path.read_text(encoding="utf-8"))
+
+
 # --- running ------------------------------------------------------------------------------------
 
 
@@ -129,14 +154,14 @@ class Outcome:
     @property
     def result(self):
         if self._result is None:
-            self._result = json.loads(self.out)
+            self._result = parse(self.out)
         return self._result
 
     def error(self):
         """The error document on standard error (the last line that is one)."""
         for line in reversed(self.err.splitlines()):
             if line.startswith('{"error"'):
-                return json.loads(line)["error"]
+                return parse(line)["error"]
         raise Wrong("no error document on standard error")
 
 
@@ -314,6 +339,7 @@ def problems(case, folder, path, update):
     if outcome.status != want:
         yield f"exit status: got {outcome.status}, expected {want}; stderr: {outcome.err[-800:].strip()}"
         return
+    check_documents(outcome, folder)
     for expect in case["expect"]:
         yield from check_one(expect, outcome, folder)
     if want == 0 and outcome.out.startswith('{"schema":"comity.replay/1"'):

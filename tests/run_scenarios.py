@@ -33,8 +33,8 @@ VOLATILE = {"wall_s", "load_s", "cpu_s", "peak_rss_bytes", "path"}
 CASE_KEYS = {"name", "source", "shared", "input", "input_name", "input_base64", "input_command", "input_transform",
              "truncate", "stdin", "generate", "files", "command", "expect", "same", "golden", "timeout_s", "long"}
 EXPECT_KEYS = {"path", "value", "tolerance", "above", "below", "ascending", "exit", "stdout_contains",
-               "stderr_contains", "stderr_lacks", "stdout_empty", "error", "csv", "where", "column", "sum",
-               "rss_below_mb"}
+               "stderr_contains", "stderr_lacks", "stdout_lacks", "stdout_empty", "error", "csv", "where", "column",
+               "sum", "rss_below_mb"}
 
 
 class Wrong(Exception):
@@ -253,10 +253,10 @@ def check_texts(expect, outcome):
         for part in [wanted] if isinstance(wanted, str) else wanted:
             if part not in text:
                 yield f"{stream} lacks {part!r}: {text[-600:]!r}"
-    lacks = expect.get("stderr_lacks", [])
-    for part in [lacks] if isinstance(lacks, str) else lacks:
-        if part in outcome.err:
-            yield f"stderr has {part!r}: {outcome.err[-600:]!r}"
+        lacks = expect.get(f"{stream}_lacks", [])
+        for part in [lacks] if isinstance(lacks, str) else lacks:
+            if part in text:
+                yield f"{stream} has {part!r}: {text[-600:]!r}"
     if expect.get("stdout_empty") and outcome.out:
         yield f"stdout is not empty: {outcome.out[:300]!r}"
 

@@ -180,7 +180,7 @@ Result<StepInputs> load_step(const ExecutionArgs& args) {
 
 Status check_seconds(double seconds, const std::string& inputs) {
   if (std::isfinite(seconds) && seconds < kMostSeconds) return {};
-  return fail(Code::kFailed, fmt::format("a step would take {} s with {}", seconds, printable(inputs, 400)),
+  return fail(Code::kFailed, fmt::format("a step would take {:.4g} s with {}", seconds, printable(inputs, 400)),
               "look for rates near 0 and for sizes that are too large in these");
 }
 

@@ -173,8 +173,9 @@ std::string plan_page(const ParallelismQuestion& q, const ParallelismAnswer& a, 
 void print_answer(const ParallelismQuestion& q, const ParallelismAnswer& a, const Globals& globals) {
   fmt::print(
       "{} on {} x {}, {} sequences a step: {} ways, {} estimated, {} ruled out by a bound, {} too large; {:.3f} s\n\n",
-      printable(q.model.name), q.gpus, printable(q.system.gpu), q.base.batch, format_count(a.plan.legal),
-      format_count(a.plan.evaluated), format_count(a.plan.pruned), format_count(a.plan.too_large), a.wall_s);
+      printable(q.model.name), q.gpus, printable(q.system.gpu.empty() ? q.system.name : q.system.gpu), q.base.batch,
+      format_count(a.plan.legal), format_count(a.plan.evaluated), format_count(a.plan.pruned),
+      format_count(a.plan.too_large), a.wall_s);
   fmt::print("{}\n", candidates_table(a.plan.best).text(globals.colour));
   for (const std::string& reason : reasons(q, a)) fmt::print("{}\n", reason);
   if (!a.timeline.text.empty()) fmt::print("\n{}", printable_lines(a.timeline.text));

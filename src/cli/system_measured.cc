@@ -122,6 +122,21 @@ std::string set_up(const workload::Execution& e) {
                      e.ep > 1 ? fmt::format(" e{}", e.ep) : "", e.virtual_stages, e.microbatch);
 }
 
+void add_row(const MeasuredCase& c, const workload::Prediction& p, bool fitted, Table& table, JsonWriter& json) {
+  const double error = 100 * (p.value / c.value - 1);
+  table.add_row({{c.id},
+                 {fmt::format("{:.5g}", c.value)},
+                 {fmt::format("{:.5g}", p.value)},
+                 {std::string(workload::metric_unit(c.metric))},
+                 {fmt::format("{:+.2f}", error)},
+                 {set_up(p.execution)},
+                 {p.estimate.fits ? "yes" : "no"},
+                 {fitted ? "fitted on" : ""}});
+  json.begin_object().field("id", c.id).field("published", c.value).field("predicted", p.value);
+  json.field("unit", workload::metric_unit(c.metric)).field("error_percent", error).field("fitted", fitted);
+  json.field("set_up", set_up(p.execution)).field("fits", p.estimate.fits).end_object();
+}
+
 Status validate(const MeasuredArgs& args, const Globals& globals) {
   auto cases = cases_of(args);
   if (!cases) return fail(cases.error());
@@ -151,19 +166,7 @@ Status validate(const MeasuredArgs& args, const Globals& globals) {
     }
     const workload::Prediction p = workload::predict(c, *system, *cost);
     predicted.push_back(p.value);
-    const double error = 100 * (p.value / c.value - 1);
-    const bool fitted = chosen_row(args.rows, c.id);
-    table.add_row({{c.id},
-                   {fmt::format("{:.5g}", c.value)},
-                   {fmt::format("{:.5g}", p.value)},
-                   {std::string(workload::metric_unit(c.metric))},
-                   {fmt::format("{:+.2f}", error)},
-                   {set_up(p.execution)},
-                   {p.estimate.fits ? "yes" : "no"},
-                   {fitted ? "fitted on" : ""}});
-    json.begin_object().field("id", c.id).field("published", c.value).field("predicted", p.value);
-    json.field("unit", workload::metric_unit(c.metric)).field("error_percent", error).field("fitted", fitted);
-    json.field("set_up", set_up(p.execution)).field("fits", p.estimate.fits).end_object();
+    add_row(c, p, chosen_row(args.rows, c.id), table, json);
   }
   const Agreement a = agreement(*cases, predicted, args.rows, system->error_band);
   json.end_array().field("rows_not_fitted", a.rows).field("mean_error_percent", a.mean);

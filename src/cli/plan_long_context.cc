@@ -104,7 +104,7 @@ void add_plan_long_context(CLI::App& noun, Chosen& chosen) {
   sub->add_option("--gpus", q.gpus, "how many GPUs")->required()->check(CLI::Range(1, 1'000'000));
   sub->add_option("--tokens", q.tokens, "tokens of a sequence")->required()->check(CLI::Range(1, 1 << 30));
   sub->add_option("--batch", q.batch, "sequences of a step (default 1)")->check(CLI::Range(1, 1 << 20));
-  sub->add_option("--pieces", q.pieces, "only this many pieces (default: searched)")->check(CLI::Range(1, 1 << 20));
+  sub->add_option("--pieces", q.pieces, "only this many pieces (default: searched)")->check(CLI::Range(1, 4096));
   sub->add_option("--pp", q.pp, "only this many stages (default: searched)")->check(CLI::Range(1, 1 << 20));
   sub->add_option("--cost", args->cost, "what a collective costs: nccl (default) or alpha_beta")
       ->check(CLI::IsMember({"nccl", "alpha_beta"}));

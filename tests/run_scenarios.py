@@ -33,8 +33,8 @@ VOLATILE = {"wall_s", "load_s", "cpu_s", "peak_rss_bytes", "path"}
 CASE_KEYS = {"name", "source", "shared", "input", "input_name", "input_base64", "input_command", "input_transform",
              "truncate", "stdin", "generate", "files", "command", "expect", "same", "golden", "timeout_s", "long"}
 EXPECT_KEYS = {"path", "value", "tolerance", "above", "below", "ascending", "exit", "stdout_contains",
-               "stderr_contains", "stderr_lacks", "stdout_empty", "error", "csv", "where", "column", "sum",
-               "rss_below_mb"}
+               "stderr_contains", "stderr_lacks", "stdout_lacks", "stdout_empty", "error", "csv", "where", "column",
+               "sum", "rss_below_mb"}
 
 
 class Wrong(Exception):
@@ -115,6 +115,31 @@ def feed(stream, generate):
         pass
 
 
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def without_duplicates(pairs):
+    """An object of a document; a key that is there twice is an error, where json.loads would drop the first one."""
+    keys = [key for key, _ in pairs]
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    if twice:
+        raise Wrong(f"keys twice in one JSON object: {twice}")
+    return dict(pairs)
+
+
+def parse(text):
+    return json.loads(text, object_pairs_hook=without_duplicates)
+
+
+def check_documents(outcome, folder):
+    """Whatever a command printed or left as JSON is JSON, looked into or not."""
+    for line in outcome.out.splitlines() if outcome.out.startswith('{"') else []:
+        parse(line)
+    for name in ("run.json", "summary.json"):
+        for path in folder.rglob(name):
+            parse(path.read_text(encoding="utf-8"))
+
+
 # --- running ------------------------------------------------------------------------------------
 
 
@@ -129,14 +154,14 @@ class Outcome:
     @property
     def result(self):
         if self._result is None:
-            self._result = json.loads(self.out)
+            self._result = parse(self.out)
         return self._result
 
     def error(self):
         """The error document on standard error (the last line that is one)."""
         for line in reversed(self.err.splitlines()):
             if line.startswith('{"error"'):
-                return json.loads(line)["error"]
+                return parse(line)["error"]
         raise Wrong("no error document on standard error")
 
 
@@ -228,10 +253,10 @@ def check_texts(expect, outcome):
         for part in [wanted] if isinstance(wanted, str) else wanted:
             if part not in text:
                 yield f"{stream} lacks {part!r}: {text[-600:]!r}"
-    lacks = expect.get("stderr_lacks", [])
-    for part in [lacks] if isinstance(lacks, str) else lacks:
-        if part in outcome.err:
-            yield f"stderr has {part!r}: {outcome.err[-600:]!r}"
+        lacks = expect.get(f"{stream}_lacks", [])
+        for part in [lacks] if isinstance(lacks, str) else lacks:
+            if part in text:
+                yield f"{stream} has {part!r}: {text[-600:]!r}"
     if expect.get("stdout_empty") and outcome.out:
         yield f"stdout is not empty: {outcome.out[:300]!r}"
 
@@ -314,6 +339,7 @@ def problems(case, folder, path, update):
     if outcome.status != want:
         yield f"exit status: got {outcome.status}, expected {want}; stderr: {outcome.err[-800:].strip()}"
         return
+    check_documents(outcome, folder)
     for expect in case["expect"]:
         yield from check_one(expect, outcome, folder)
     if want == 0 and outcome.out.startswith('{"schema":"comity.replay/1"'):

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -31,6 +32,7 @@ struct Globals {
 struct Chosen {
   Globals globals;
   std::function<Status(const Globals&)> run;
+  std::vector<const CLI::App*> folders;  // the verbs that leave a folder with --out; others refuse it
 };
 
 void add_trace(CLI::App& root, Chosen& chosen);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model, execution and machine as the commands of the noun "iteration" take them: files or names, and flags that
-// replace single values of the execution.
+// Model, execution and machine as commands take them: files or names, and flags that replace single values of the
+// execution.
 #pragma once
 
 #include <memory>
@@ -35,10 +35,17 @@ struct StepInputs {
   workload::System system;
   workload::CostModel cost = workload::CostModel::kNccl;
 };
+// As in the library workload, with a hint where the file is JSON, as Calculon's are.
+[[nodiscard]] Result<workload::System> load_machine(const std::string& name_or_file);
+[[nodiscard]] Result<workload::Execution> load_execution(const std::string& file);
 [[nodiscard]] Result<workload::CostModel> parse_cost(const std::string& name);  // nccl, alpha_beta
 [[nodiscard]] Result<StepInputs> load_step(const ExecutionArgs& args);
 // With a model and an execution from elsewhere.
 [[nodiscard]] Result<StepInputs> load_step(const ExecutionArgs& args, workload::Model model,
                                            workload::Execution execution);
+
+// An error where a figure that would be printed is none: absurd rates make a step last for ever. `inputs` names what
+// it was computed from.
+[[nodiscard]] Status check_seconds(double seconds, const std::string& inputs);
 
 }  // namespace comity::cli

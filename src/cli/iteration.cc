@@ -5,32 +5,61 @@
 #include <fmt/format.h>
 
 #include "base/input.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/command_words.h"
 #include "cli/execution_options.h"
-#include "cli/iteration_calculon.h"
 #include "cli/iteration_export.h"
+#include "cli/iteration_foreign.h"
 #include "cli/iteration_output.h"
 #include "cli/iteration_traffic.h"
+#include "cli/option_checks.h"
 #include "cli/output_folder.h"
+#include "cli/standard_output.h"
 #include "cli/step_timeline.h"
 #include "workload/estimate.h"
-#include "workload/foreign/foreign.h"
 #include "workload/foreign/megatron.h"
 
 namespace comity::cli {
 namespace {
 
-struct IterationArgs {
-  ExecutionArgs own;
-  workload::AstraRequest astra;
-  workload::SimaiRequest simai;
-  std::string megatron;
-  std::int64_t gpus = 0;
-};
+// How a step is estimated; the bits of GoesWith.
+enum Mode : unsigned { kOwn = 1, kMegatron = 2, kCalculon = 4, kAstra = 8, kSimai = 16 };
+
+constexpr const char* kModel = "--model and --megatron";
+constexpr GoesWith kGoesWith[] = {{"--model", kOwn | kCalculon, "everything but --megatron, astra_unaware and simai"},
+                                  {"--execution", kOwn | kCalculon, "--model"},
+                                  {"--system", kOwn | kMegatron | kCalculon | kAstra, "everything but --cost simai"},
+                                  {"--tp", kOwn | kMegatron, kModel},
+                                  {"--pp", kOwn | kMegatron, kModel},
+                                  {"--dp", kOwn | kMegatron, kModel},
+                                  {"--cp", kOwn | kMegatron, kModel},
+                                  {"--ep", kOwn | kMegatron, kModel},
+                                  {"--virtual-stages", kOwn | kMegatron, kModel},
+                                  {"--microbatch", kOwn | kMegatron, kModel},
+                                  {"--batch", kOwn | kMegatron, kModel},
+                                  {"--sequence", kOwn | kMegatron, kModel},
+                                  {"--schedule", kOwn | kMegatron, kModel},
+                                  {"--recompute", kOwn | kMegatron, kModel},
+                                  {"--datatype", kOwn | kMegatron, kModel},
+                                  {"--zero", kOwn | kMegatron, kModel},
+                                  {"--megatron", kMegatron, "--cost nccl and alpha_beta"},
+                                  {"--gpus", kOwn | kMegatron | kSimai, "--model, --megatron and --cost simai"},
+                                  {"--chakra", kAstra, "--cost astra_unaware"},
+                                  {"--network", kAstra, "--cost astra_unaware"},
+                                  {"--groups", kAstra, "--cost astra_unaware"},
+                                  {"--workload", kSimai, "--cost simai"},
+                                  {"--nvlink-gb-s", kSimai, "--cost simai"},
+                                  {"--nic-gb-s", kSimai, "--cost simai"},
+                                  {"--nics-per-node", kSimai, "--cost simai"},
+                                  {"--gpus-per-node", kSimai, "--cost simai"}};
+
+Mode mode_of(const IterationArgs& args) {
+  if (args.own.cost == "calculon") return kCalculon;
+  if (args.own.cost == "astra_unaware") return kAstra;
+  if (args.own.cost == "simai") return kSimai;
+  return args.megatron.empty() ? kOwn : kMegatron;
+}
 
 Result<StepInputs> inputs_of(const IterationArgs& args) {
   if (args.megatron.empty()) return load_step(args.own);
@@ -46,7 +75,13 @@ Result<StepInputs> inputs_of(const IterationArgs& args) {
 Status run_own(const CLI::App& sub, const IterationArgs& args, const Globals& globals) {
   auto in = inputs_of(args);
   if (!in) return fail(in.error());
+  if (args.gpus > 0 && in->execution.gpus() != args.gpus)
+    return fail_option("--gpus", fmt::format("is {}, but tp x cp x pp x dp is {}", args.gpus, in->execution.gpus()),
+                       "leave it out, or change one of --tp, --cp, --pp and --dp");
   const workload::Estimate e = workload::estimate(in->model, in->execution, in->system, in->cost);
+  for (const double figure : {e.iteration_s, e.high_s})
+    if (auto status = check_seconds(figure, fmt::format("{} on {}", in->model.name, args.own.system)); !status)
+      return status;
   const std::string json = estimate_json(*in, e, args.own.cost, {});
   auto timeline = step_timeline(*in);
   if (!timeline) return fail(timeline.error());
@@ -56,11 +91,10 @@ Status run_own(const CLI::App& sub, const IterationArgs& args, const Globals& gl
     fmt::print("{}", breakdown_table(e.breakdown_s).csv());
   } else {
     fmt::print("{}\n{}", estimate_text(*in, e), breakdown_table(e.breakdown_s).text(globals.colour));
-    if (!timeline->text.empty()) fmt::print("\n{}", timeline->text);
+    if (!timeline->text.empty()) fmt::print("\n{}", printable_lines(timeline->text));
   }
   if (globals.out_dir.empty()) return {};
-  CommandWords words(sub);
-  say_execution_options(words, args.own);
+  const CommandWords words = words_of(sub, args);
   std::vector<std::pair<std::string, std::string>> files = {
       {"run.json", words.run_json(globals)},
       {"summary.json", json},
@@ -70,63 +104,23 @@ Status run_own(const CLI::App& sub, const IterationArgs& args, const Globals& gl
   return write_folder(globals.out_dir, files);
 }
 
-void print_foreign(const workload::ForeignEstimate& e, const std::string& cost, const std::string& more,
-                   const Globals& globals) {
-  for (const std::string& note : e.notes) log_info(note);
-  if (globals.output == Output::kJson || globals.output == Output::kJsonl) {
-    JsonWriter json;
-    json.begin_object().field("schema", "comity.iteration/1").field("cost", cost).field("iteration_s", e.iteration_s);
-    json.key("breakdown_s").begin_object();
-    for (const workload::ForeignPart& part : e.breakdown) json.field(part.name, part.seconds);
-    json.end_object().field("approximate", e.approximate);
-    if (!more.empty()) json.raw(more);
-    fmt::print("{}\n", json.end_object().text());
-    return;
-  }
-  Table table({{"part", false}, {"seconds"}});
-  for (const workload::ForeignPart& part : e.breakdown)
-    table.add_row({{std::string(part.name)}, {fmt::format("{:.9g}", part.seconds), part.seconds}});
-  table.add_row({{"step"}, {fmt::format("{:.9g}", e.iteration_s), e.iteration_s}});
-  fmt::print("{}", globals.output == Output::kCsv ? table.csv() : table.text(globals.colour));
-}
-
-Status run_astra(const IterationArgs& args, const Globals& globals) {
-  if (args.astra.chakra.empty() || args.own.system.empty() || args.astra.network.empty())
-    return fail(Code::kUsage, "--cost astra_unaware needs --chakra, --system and --network",
-                "a prefix of traces, ASTRA-sim's system JSON and its network YAML");
-  workload::AstraRequest request = args.astra;
-  request.system = args.own.system;
-  auto answer = workload::evaluate(request);
-  if (!answer) return fail(answer.error());
-  JsonWriter ranks;
-  ranks.begin_array();
-  for (const workload::AstraRank& rank : answer->details.ranks)
-    ranks.begin_object().field("finish_ns", rank.finish_ns).field("exposed_ns", rank.exposed_ns).end_object();
-  ranks.end_array();
-  print_foreign(answer->summary, "astra_unaware",
-                fmt::format("\"iteration_ns\":{},\"ranks\":{}", answer->details.iteration_ns, ranks.text()), globals);
-  if (globals.output == Output::kTable)
-    fmt::print("{} ranks; the last one ends at {} ns\n", answer->details.ranks.size(), answer->details.iteration_ns);
-  return {};
-}
-
-Status run_simai(const IterationArgs& args, const Globals& globals) {
-  if (args.simai.workload.empty() || args.gpus == 0)
-    return fail(Code::kUsage, "--cost simai needs --workload, --gpus, --nvlink-gb-s and --nic-gb-s",
-                "a workload text of SimAI or AICB and the machine's rates");
-  workload::SimaiRequest request = args.simai;
-  request.machine.gpus = args.gpus;
-  auto answer = workload::evaluate(request);
-  if (!answer) return fail(answer.error());
-  print_foreign(answer->summary, "simai", {}, globals);
-  if (globals.out_dir.empty()) return {};
-  return write_folder(globals.out_dir, {{"EndToEnd.csv", workload::simai_csv(answer->details, "comity-")}});
+Status run_estimate(const CLI::App& sub, const IterationArgs& args, const Globals& globals) {
+  const Mode mode = mode_of(args);
+  const std::string with = mode == kOwn        ? std::string("about a step of Comity's own model")
+                           : mode == kMegatron ? std::string("beside --megatron")
+                                               : "with --cost " + args.own.cost;
+  if (auto status = refuse_idle(sub, mode, with, kGoesWith); !status) return status;
+  if (mode == kAstra) return run_astra(sub, args, globals);
+  if (mode == kCalculon) return run_calculon(sub, args, globals);
+  if (mode == kSimai) return run_simai(sub, args, globals);
+  return run_own(sub, args, globals);
 }
 
 void add_foreign_options(CLI::App* sub, const std::shared_ptr<IterationArgs>& args) {
   sub->add_option("--megatron", args->megatron,
                   "a file with a command line of Megatron-LM, instead of model and execution");
-  sub->add_option("--gpus", args->gpus, "how many GPUs, for --megatron and simai")->check(CLI::Range(1, 100'000'000));
+  sub->add_option("--gpus", args->gpus, "how many GPUs, for --megatron and simai; else as many as tp x cp x pp x dp")
+      ->check(CLI::Range(1, 100'000'000));
   sub->add_option("--chakra", args->astra.chakra, "astra_unaware: PREFIX of Chakra traces, PREFIX.0.et and so on");
   sub->add_option("--network", args->astra.network, "astra_unaware: ASTRA-sim's network YAML");
   sub->add_option("--groups", args->astra.groups, "astra_unaware: communicator groups, JSON");
@@ -171,13 +165,15 @@ void add_iteration(CLI::App& root, Chosen& chosen) {
                    "astra_unaware, simai: those simulators' own, from their files")
       ->check(CLI::IsMember({"nccl", "alpha_beta", "calculon", "astra_unaware", "simai"}));
   add_foreign_options(estimate, args);
+  estimate->get_option("--execution")
+      ->description(
+          "a .toml file of how it is run; the flags below replace its values. --cost calculon: Calculon's .json");
+  estimate->get_option("--system")
+      ->description(
+          "a machine of the library, or a .toml file. --cost calculon, astra_unaware: those simulators' .json");
+  chosen.folders.push_back(estimate);
   estimate->callback([args, estimate, &chosen] {
-    chosen.run = [args, estimate](const Globals& globals) {
-      if (args->own.cost == "astra_unaware") return run_astra(*args, globals);
-      if (args->own.cost == "calculon") return run_calculon(args->own, globals);
-      if (args->own.cost == "simai") return run_simai(*args, globals);
-      return run_own(*estimate, *args, globals);
-    };
+    chosen.run = [args, estimate](const Globals& globals) { return run_estimate(*estimate, *args, globals); };
   });
   CLI::App* traffic = noun->add_subcommand("traffic", "which rank sends how much to which");
   traffic->footer(

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/iteration_calculon.h"
+#include "cli/iteration_foreign.h"
 
 #include <fmt/format.h>
 
 #include "base/input.h"
 #include "base/json.h"
 #include "base/table.h"
+#include "cli/iteration_output.h"
 #include "workload/calculon/cost.h"
 
 namespace comity::cli {
@@ -49,7 +50,7 @@ std::string to_json(const Breakdown& b, double peak_tflops) {
   json.field("fits", b.fits).field("sample_rate", b.sample_rate);
   json.key("calculon").begin_object();
   for (const auto& term : workload::calculon::terms()) json.field(term.name, b.*term.value);
-  return json.end_object().end_object().text();
+  return json.end_object().end_object().text() + "\n";
 }
 
 Table to_table(const Breakdown& b) {
@@ -65,7 +66,8 @@ Table to_table(const Breakdown& b) {
 
 }  // namespace
 
-Status run_calculon(const ExecutionArgs& args, const Globals& globals) {
+Status run_calculon(const CLI::App& sub, const IterationArgs& all, const Globals& globals) {
+  const ExecutionArgs& args = all.own;
   if (args.model.empty() || args.execution.empty() || args.system.empty())
     return fail(Code::kUsage, "--cost calculon needs --model, --execution and --system",
                 "the three JSON files of Calculon: application, execution, system");
@@ -81,20 +83,18 @@ Status run_calculon(const ExecutionArgs& args, const Globals& globals) {
     error.file = args.execution;
     return fail(std::move(error));
   }
-  if (globals.output == Output::kJson || globals.output == Output::kJsonl) {
-    fmt::print("{}\n", to_json(*got, sys->matrix[static_cast<std::size_t>(exe->datatype)].flops * 1e-12));
-    return {};
-  }
-  if (globals.output == Output::kCsv) {
-    fmt::print("{}", to_table(*got).csv());
-    return {};
-  }
-  fmt::print(
+  ForeignResult out;
+  out.title = "Calculon's model";
+  out.inputs = fmt::format("{}, {} and {}", args.model, args.execution, args.system);
+  out.seconds = got->total_time;
+  out.json = to_json(*got, sys->matrix[static_cast<std::size_t>(exe->datatype)].flops * 1e-12);
+  out.table = to_table(*got);
+  out.before = fmt::format(
       "Calculon's model: {:.4f} s a batch, {:.2f} sequences/s, {:.2f} % of the peak; memory {:.3f} GiB, {:.3f} GiB "
-      "in the second tier{}\n\n{}",
+      "in the second tier{}\n\n",
       got->total_time, got->sample_rate, 100 * got->total_efficiency, got->mem_tier1_cap_req / kGibi,
-      got->mem_tier2_cap_req / kGibi, got->fits ? "" : ": DOES NOT FIT", to_table(*got).text(globals.colour));
-  return {};
+      got->mem_tier2_cap_req / kGibi, got->fits ? "" : ": DOES NOT FIT");
+  return show_foreign(out, words_of(sub, all), globals);
 }
 
 }  // namespace comity::cli

@@ -5,6 +5,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/output_folder.h"
+#include "cli/standard_output.h"
 #include "report/chart.h"
 #include "report/html.h"
 
@@ -52,6 +54,9 @@ const char* meaning(std::string_view part) {
     if (name == part) return text;
   return "";
 }
+
+// A tenth is enough, but not for a processor.
+std::string digits(double v) { return v < 10 ? fmt::format("{:.3g}", v) : fmt::format("{:.1f}", v); }
 
 void write_memory(JsonWriter& json, const StageMemory& m) {
   json.begin_object();
@@ -133,10 +138,10 @@ Table memory_table(const std::vector<StageMemory>& stages) {
 }
 
 std::string estimate_text(const StepInputs& in, const Estimate& e) {
-  std::string out =
-      fmt::format("{} on {} x {}: {:.4g} s a step ({:.4g} to {:.4g}), {:.1f} TFLOP/s a GPU, MFU {:.1f} %\n",
-                  in.model.name, in.execution.gpus(), in.system.gpu.empty() ? in.system.name : in.system.gpu,
-                  e.iteration_s, e.low_s, e.high_s, e.tflops_per_gpu, 100 * e.mfu);
+  std::string out = fmt::format("{} on {} x {}: {:.4g} s a step ({:.4g} to {:.4g}), {} TFLOP/s a GPU, MFU {:.1f} %\n",
+                                printable(in.model.name), in.execution.gpus(),
+                                printable(in.system.gpu.empty() ? in.system.name : in.system.gpu), e.iteration_s,
+                                e.low_s, e.high_s, digits(e.tflops_per_gpu), 100 * e.mfu);
   out += fmt::format(
       "{:.1f} % of the step waits for communication; GPUs reach {:.1f} % of their peak while they compute\n",
       100 * e.communication_share, 100 * e.gpu_utilisation);
@@ -149,7 +154,7 @@ std::string estimate_page(const StepInputs& in, const Estimate& e, const std::st
                           const std::string& timeline) {
   report::Page page(fmt::format("{} on {}", in.model.name, in.system.name), "where a training step goes");
   page.figures({{"step", fmt::format("{:.4g} s", e.iteration_s)},
-                {"TFLOP/s a GPU", fmt::format("{:.1f}", e.tflops_per_gpu)},
+                {"TFLOP/s a GPU", digits(e.tflops_per_gpu)},
                 {"MFU", fmt::format("{:.1f} %", 100 * e.mfu)},
                 {"memory", fmt::format("{:.1f} GiB", e.memory.total() / kGibi)}});
   page.section("Where the time goes").table(breakdown_table(e.breakdown_s));
@@ -172,6 +177,27 @@ std::string estimate_page(const StepInputs& in, const Estimate& e, const std::st
   page.section("Inputs").code(line).code(workload::execution_toml(in.execution));
   page.data(json);
   return page.html();
+}
+
+Status show_foreign(const ForeignResult& result, const CommandWords& words, const Globals& globals) {
+  if (auto status = check_seconds(result.seconds, result.inputs); !status) return status;
+  if (globals.output == Output::kJson || globals.output == Output::kJsonl)
+    fmt::print("{}", result.json);
+  else if (globals.output == Output::kCsv)
+    fmt::print("{}", result.table.csv());
+  else
+    fmt::print("{}{}{}", printable_lines(result.before), result.table.text(globals.colour),
+               printable_lines(result.after));
+  if (globals.out_dir.empty()) return {};
+  report::Page page(result.title, "where a training step goes");
+  page.section("Where the time goes").paragraph(result.before).table(result.table).paragraph(result.after);
+  page.section("Inputs").code(words.line());
+  page.data(result.json);
+  std::vector<std::pair<std::string, std::string>> files = {
+      {"run.json", words.run_json(globals)}, {"summary.json", result.json}, {"breakdown.csv", result.table.csv()}};
+  files.insert(files.end(), result.files.begin(), result.files.end());
+  files.emplace_back("report.html", page.html());
+  return write_folder(globals.out_dir, files);
 }
 
 }  // namespace comity::cli

@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
   add_bench(app, chosen);
   add_version(app, chosen);
   add_completion(app, chosen);
-  check_options(app);
+  check_options(app, chosen.folders);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -155,6 +155,10 @@ int main(int argc, char** argv) {
   if (!chosen.run) {
     fmt::print(stderr, "{}", app.help());
     return static_cast<int>(Code::kUsage);
+  }
+  if (const Status status = check_out(app, chosen.folders); !status) {
+    print_error(status.error(), chosen.globals.output);
+    return static_cast<int>(status.error().code);
   }
   set_log_level(chosen.globals.quiet ? LogLevel::kError : chosen.globals.verbose ? LogLevel::kDebug : LogLevel::kInfo);
   chosen.globals.colour = !no_colour && is_terminal(STDOUT_FILENO) && std::getenv("NO_COLOR") == nullptr;

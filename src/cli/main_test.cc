@@ -2,6 +2,7 @@
 // Whole command lines, each in a process of its own: exit status, standard output, standard error.
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +18,6 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/command_words.h"
-#include "cli/replay_output.h"
 
 namespace comity::cli {
 namespace {
@@ -240,27 +240,48 @@ std::string by_shell(const std::string& word) {
   return got;
 }
 
+TEST(Progress, OfALongSimulationIsDrawnOnATerminal) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+  ASSERT_GE(terminal, 0);
+  ASSERT_EQ(::grantpt(terminal), 0);
+  ASSERT_EQ(::unlockpt(terminal), 0);
+  const std::string name = ::ptsname(terminal);
+  const int other = ::open(name.c_str(), O_RDWR | O_NOCTTY);  // what was written stays there while one end is open
+  const std::vector<std::string> words = {"plan",   "serve",          "--model",    "llama2-70b",
+                                          "--node", "a=rtx4090:2:40", "--requests", "2000"};
+  EXPECT_EQ(run(words, [&] { ::dup2(other, STDERR_FILENO); }).status, 0);
+  char drawn[4096];
+  const ssize_t bytes = ::read(terminal, drawn, sizeof drawn);
+  EXPECT_NE(std::string(drawn, bytes > 0 ? static_cast<std::size_t>(bytes) : 0).find("0 %"), std::string::npos);
+  ::close(other);
+  ::close(terminal);
+}
+
+TEST(RunJson, HasTheLineThatMakesAPlanAgain) {
+  const std::string folder = temporary("folder");
+  const auto line = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"-q", "--out", folder});
+    EXPECT_EQ(run(words).status, 0);
+    std::string text = read_file(folder + "/run.json");
+    std::filesystem::remove_all(folder);
+    return text;
+  };
+  const std::string spot = line({"plan", "spot", "--work-tflop", "1e6", "--runs", "5", "--max-machines", "7"});
+  EXPECT_NE(spot.find("--max-machines 7 --runs 5"), std::string::npos) << spot;
+  const File megatron("run.sh",
+                      "pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 512"
+                      " --max-position-embeddings 512 --micro-batch-size 1 --global-batch-size 8 --vocab-size 51200\n");
+  const std::string step =
+      line({"iteration", "estimate", "--megatron", megatron.path, "--system", "dgx-a100", "--gpus", "8"});
+  EXPECT_NE(step.find("--megatron " + megatron.path + " --gpus 8"), std::string::npos) << step;
+}
+
 TEST(ShellWord, IsReadBackByAShell) {
   for (const char* word : {"week.csv", "a b", "it's", "''", "$HOME", "`ls`", "a;b", "*", "~", "\\", "a\nb", "\"q\"",
                            "#", "a&b", "x=y", "!", "(", "\xc3\xa9", "-n"})
     EXPECT_EQ(by_shell(shell_word(word)), word);
   EXPECT_EQ(shell_word(""), "''");
   EXPECT_EQ(shell_word("out/week-1.csv.gz"), "out/week-1.csv.gz");
-}
-
-TEST(FolderNames, AreTheFilesNamesAndDistinct) {
-  EXPECT_EQ(folder_names({"a/week.csv", "b/week.csv.gz", "-", "log.swf.zst", "..", "week.csv"}),
-            (std::vector<std::string>{"week", "week-2", "stdin", "log", "trace", "week-3"}));
-}
-
-TEST(JoinResults, OneTraceIsAsItIsSeveralAreOneDocument) {
-  EXPECT_EQ(join_results({"a"}, {"{\"x\":1}\n"}, Output::kJson), "{\"x\":1}\n");
-  EXPECT_EQ(join_results({"a", "b"}, {"{\"x\":1}\n", "{\"x\":2}\n"}, Output::kJson), "[{\"x\":1},{\"x\":2}]\n");
-  EXPECT_EQ(join_results({"a", "b"}, {"{\"x\":1}\n"}, Output::kJson), "[{\"x\":1}]\n");
-  EXPECT_EQ(join_results({"a", "b"}, {"{\"x\":1}\n", "{\"x\":2}\n"}, Output::kJsonl), "{\"x\":1}\n{\"x\":2}\n");
-  EXPECT_EQ(join_results({"a,1", "b"}, {"p,n\nfifo,1\n", "p,n\nfifo,2\nsing,3\n"}, Output::kCsv),
-            "trace,p,n\n\"a,1\",fifo,1\nb,fifo,2\nb,sing,3\n");
-  EXPECT_EQ(join_results({"a", "b"}, {"t\n", "u\n"}, Output::kTable), "t\n\nu\n");
 }
 
 }  // namespace

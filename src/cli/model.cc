@@ -79,6 +79,8 @@ Status list_models(const Globals& globals) {
 }
 
 Status show_model(const std::string& name, bool toml, const Globals& globals) {
+  if (toml && globals.output != Output::kTable)
+    return fail_option("--toml", "prints TOML and no other format", "leave out --toml, or -o");
   auto model = workload::load_model(name);
   if (!model) return fail(model.error());
   if (toml) {
@@ -111,8 +113,8 @@ Status show_model(const std::string& name, bool toml, const Globals& globals) {
     return {};
   }
   fmt::print("{}: {} billion parameters, {} billion active; {} layers, hidden {}, {} heads, sequence {}\n{}\n\n{}",
-             model->name, billions(p.total), billions(p.active), model->layers, model->hidden, model->heads,
-             model->sequence, model->source, table.text(globals.colour));
+             printable(model->name), billions(p.total), billions(p.active), model->layers, model->hidden, model->heads,
+             model->sequence, printable(model->source, 1024), table.text(globals.colour));
   return {};
 }
 

@@ -73,23 +73,56 @@ void check_option(CLI::Option& option) {
   if (!option.get_positional() && option.get_expected_max() > 1) option.allow_extra_args(false);
 }
 
-void check_app(CLI::App& app, const std::string& shared_help) {
-  for (CLI::Option* option : app.get_options()) check_option(*option);
-  if (app.get_parent() != nullptr) app.footer(shared_help + app.get_footer());
-  for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) check_app(*sub, shared_help);
-}
-
-}  // namespace
-
-void check_options(CLI::App& root) {
+// The options that every command takes; --out only where a folder is left.
+std::string shared_help(const CLI::App& root, bool folder) {
   std::string help = "Options of every command:\n";
   for (const CLI::Option* option : root.get_options()) {
     if (option->check_lname("help") || option->check_lname("version")) continue;
+    if (option->check_lname("out") && !folder) continue;
     std::string names = option->get_name(false, true);
     if (option->get_expected_max() > 0) names += " " + option->get_option_text();
     help += fmt::format("  {:<28}{}\n", names, option->get_description());
   }
-  check_app(root, help + "\n");
+  return help + "\n";
+}
+
+std::vector<CLI::App*> verbs_of(CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+bool leaves_folder(CLI::App& app, const std::vector<const CLI::App*>& folders) {
+  if (std::find(folders.begin(), folders.end(), &app) != folders.end()) return true;
+  const std::vector<CLI::App*> verbs = verbs_of(app);
+  return std::any_of(verbs.begin(), verbs.end(), [&](CLI::App* verb) { return leaves_folder(*verb, folders); });
+}
+
+void check_app(CLI::App& app, const CLI::App& root, const std::vector<const CLI::App*>& folders) {
+  for (CLI::Option* option : app.get_options()) check_option(*option);
+  if (app.get_parent() != nullptr) app.footer(shared_help(root, leaves_folder(app, folders)) + app.get_footer());
+  for (CLI::App* sub : verbs_of(app)) check_app(*sub, root, folders);
+}
+
+}  // namespace
+
+void check_options(CLI::App& root, const std::vector<const CLI::App*>& folders) { check_app(root, root, folders); }
+
+Status check_out(const CLI::App& root, const std::vector<const CLI::App*>& folders) {
+  if (root.get_option("--out")->count() == 0) return {};
+  const CLI::App* verb = &root;
+  while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
+  if (verb == &root || std::find(folders.begin(), folders.end(), verb) != folders.end()) return {};
+  std::string line = verb->get_name();
+  for (const CLI::App* app = verb->get_parent(); app != &root; app = app->get_parent())
+    line.insert(0, app->get_name() + " ");
+  return fail_option("--out", fmt::format("comity {} leaves no folder", line), "its result is what it prints");
+}
+
+Status refuse_idle(const CLI::App& verb, unsigned mode, std::string_view what, std::span<const GoesWith> table) {
+  for (const GoesWith& row : table) {
+    if ((row.modes & mode) != 0 || verb.get_option(row.option)->count() == 0) continue;
+    return fail_option(row.option, fmt::format("says nothing {}", what), fmt::format("it goes with {}", row.with));
+  }
+  return {};
 }
 
 std::optional<Output> parse_output(std::string_view text) {

@@ -261,6 +261,7 @@ void add_placement(CLI::App& root, Chosen& chosen) {
   auto args = std::make_shared<PlacementArgs>();
   args->jobs = std::max(1U, std::thread::hardware_concurrency());
   add_compare_options(compare, args);
+  chosen.folders.push_back(compare);
   compare->callback([args, compare, &chosen] {
     chosen.run = [args, compare](const Globals& globals) { return run_compare(*compare, *args, globals); };
   });

@@ -49,7 +49,7 @@ Status run(const CLI::App& sub, const Args& args, const Globals& globals) {
   auto model = workload::load_model(args.model);
   if (!model) return fail(model.error());
   q.model = std::move(*model);
-  auto system = workload::load_system(args.system);
+  auto system = load_machine(args.system);
   if (!system) return fail(system.error());
   q.system = std::move(*system);
   auto cost = parse_cost(args.cost);
@@ -57,11 +57,13 @@ Status run(const CLI::App& sub, const Args& args, const Globals& globals) {
   q.cost = *cost;
   auto got = plan::plan_long_context(q);
   if (!got) return fail(got.error());
+  if (auto status = check_seconds(got->best.step_s, fmt::format("{} on {}", args.model, args.system)); !status)
+    return status;
   PlanText text;
   text.schema = "comity.plan_long_context/1";
   text.title = fmt::format("{}, a sequence of {} tokens on {} GPUs of {}", q.model.name,
                            format_count(static_cast<std::uint64_t>(q.tokens)), q.gpus, q.system.name);
-  text.summary = plan::fields(*got);
+  text.summary = renamed(plan::fields(*got), "pieces", "piece_count");
   text.parts = {{"pieces", "Pieces", plan::piece_rows(*got), got->pieces.size() <= kShownPieces},
                 {"rivals", "The same step done otherwise", plan::rival_rows(*got)},
                 {"timeline", "Stages over time", plan::timeline_rows(*got), false}};
@@ -84,6 +86,8 @@ Status run(const CLI::App& sub, const Args& args, const Globals& globals) {
   words.option("tokens", std::to_string(q.tokens));
   words.option("batch", std::to_string(q.batch));
   words.option("cost", args.cost);
+  words.option("pieces", std::to_string(q.pieces), q.pieces > 0);
+  words.option("pp", std::to_string(q.pp), q.pp > 0);
   words.flag("longest", args.longest);
   return show_plan(text, words, globals);
 }
@@ -100,11 +104,12 @@ void add_plan_long_context(CLI::App& noun, Chosen& chosen) {
   sub->add_option("--gpus", q.gpus, "how many GPUs")->required()->check(CLI::Range(1, 1'000'000));
   sub->add_option("--tokens", q.tokens, "tokens of a sequence")->required()->check(CLI::Range(1, 1 << 30));
   sub->add_option("--batch", q.batch, "sequences of a step (default 1)")->check(CLI::Range(1, 1 << 20));
-  sub->add_option("--pieces", q.pieces, "only this many pieces (default: searched)")->check(CLI::Range(1, 1 << 20));
+  sub->add_option("--pieces", q.pieces, "only this many pieces (default: searched)")->check(CLI::Range(1, 4096));
   sub->add_option("--pp", q.pp, "only this many stages (default: searched)")->check(CLI::Range(1, 1 << 20));
   sub->add_option("--cost", args->cost, "what a collective costs: nccl (default) or alpha_beta")
       ->check(CLI::IsMember({"nccl", "alpha_beta"}));
   sub->add_flag("--longest", args->longest, "find the longest sequence that fits, too, by this way and by Megatron's");
+  chosen.folders.push_back(sub);
   sub->callback(
       [args, sub, &chosen] { chosen.run = [args, sub](const Globals& globals) { return run(*sub, *args, globals); }; });
 }

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "cli/output_folder.h"
+#include "cli/standard_output.h"
 #include "report/html.h"
 
 namespace comity::cli {
@@ -38,6 +39,7 @@ Table summary_table(const Fields& fields) {
 
 Table rows_table(const plan::FieldRows& rows) {
   std::vector<Table::Column> columns;
+  if (rows.empty()) return Table({{"nothing", false}});
   for (const Field& f : rows.front()) columns.push_back({heading(f), f.text.empty()});
   Table table(std::move(columns));
   for (const Fields& row : rows) {
@@ -77,18 +79,24 @@ std::string page_of(const PlanText& plan, const std::string& line, const std::st
 
 }  // namespace
 
+plan::Fields renamed(plan::Fields fields, std::string_view from, const std::string& to) {
+  for (Field& f : fields)
+    if (f.name == from) f.name = to;
+  return fields;
+}
+
 Status show_plan(const PlanText& plan, const CommandWords& words, const Globals& globals) {
   const std::string json = to_json(plan);
   if (globals.output == Output::kJson || globals.output == Output::kJsonl) {
     fmt::print("{}", json);
   } else if (globals.output == Output::kCsv) {
-    fmt::print("{}", summary_table(plan.summary).csv());
+    fmt::print("{}", rows_table(plan.parts.front().rows).csv());
   } else {
-    fmt::print("{}\n\n{}", plan.title, summary_table(plan.summary).text(globals.colour));
+    fmt::print("{}\n\n{}", printable_lines(plan.title), summary_table(plan.summary).text(globals.colour));
     for (const PlanPart& part : plan.parts)
       if (part.shown && !part.rows.empty())
         fmt::print("\n{}\n{}", part.title, rows_table(part.rows).text(globals.colour));
-    if (!plan.explanation.empty()) fmt::print("\n{}\n", plan.explanation);
+    if (!plan.explanation.empty()) fmt::print("\n{}\n", printable_lines(plan.explanation));
   }
   if (globals.out_dir.empty()) return {};
   std::vector<std::pair<std::string, std::string>> files = {{"run.json", words.run_json(globals)},

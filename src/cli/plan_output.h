@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -22,10 +23,13 @@ struct PlanText {
   std::string schema;  // "comity.plan_spot/1"
   std::string title;
   plan::Fields summary;
-  std::vector<PlanPart> parts;
+  std::vector<PlanPart> parts;  // the first is the main table, which -o csv prints
   std::string explanation;
   std::vector<std::string> charts;  // for the page
 };
+
+// `fields` with another name for one of them: a summary must not have the name of a part, which is in the same object.
+[[nodiscard]] plan::Fields renamed(plan::Fields fields, std::string_view from, const std::string& to);
 
 // Prints it and, with --out, leaves run.json, summary.json, a CSV a part and report.html.
 [[nodiscard]] Status show_plan(const PlanText& plan, const CommandWords& words, const Globals& globals);

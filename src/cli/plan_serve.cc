@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "base/text.h"
+#include "cli/execution_options.h"
+#include "cli/option_checks.h"
 #include "cli/plan_output.h"
 #include "cli/plan_verbs.h"
 #include "plan/serve.h"
@@ -25,6 +34,10 @@ struct Args {
   std::int64_t tokens = 64;
 };
 
+// What may be said of the links between nodes.
+enum Mode : unsigned { kOneNode = 1, kSeveral = 2 };
+constexpr GoesWith kGoesWith[] = {{"--rtt-ms", kSeveral, "two or more nodes"}};
+
 // "name=system:gpus:count", one node where the count is left out; several get a number each.
 Status add_nodes(const std::string& text, const workload::Model& model, plan::ServeQuestion& q) {
   const auto refuse = [&](const std::string& why) -> Status {
@@ -40,7 +53,7 @@ Status add_nodes(const std::string& text, const workload::Model& model, plan::Se
   if (equal == std::string::npos || equal == 0) return refuse("has no name");
   const auto parts = split(std::string_view(text).substr(equal + 1), ':');
   if (parts.size() < 2 || parts.size() > 3) return refuse("names no system and number of GPUs");
-  auto system = workload::load_system(std::string(parts[0]));
+  auto system = load_machine(std::string(parts[0]));
   if (!system) return fail(system.error());
   const auto gpus = parse_int(parts[1]);
   if (!gpus || *gpus < 1 || *gpus > 1024) return refuse("the GPUs of a node must lie between 1 and 1,024");
@@ -48,8 +61,12 @@ Status add_nodes(const std::string& text, const workload::Model& model, plan::Se
   if (!count || *count < 1 || *count > kMostNodes) return refuse("the number of nodes must lie between 1 and 256");
   if (static_cast<std::int64_t>(q.nodes.size()) + *count > kMostNodes) return refuse("more than 256 nodes in all");
   const std::string name = text.substr(0, equal);
-  for (std::int64_t i = 1; i <= *count; ++i)
-    q.nodes.push_back(plan::serve_node(*count > 1 ? fmt::format("{}{}", name, i) : name, model, *system, *gpus));
+  for (std::int64_t i = 1; i <= *count; ++i) {
+    const std::string own = *count > 1 ? fmt::format("{}{}", name, i) : name;
+    if (std::any_of(q.nodes.begin(), q.nodes.end(), [&](const plan::ServeNode& n) { return n.name == own; }))
+      return refuse(fmt::format("two nodes have the name '{}'", printable(own)));
+    q.nodes.push_back(plan::serve_node(own, model, *system, *gpus));
+  }
   return {};
 }
 
@@ -86,6 +103,53 @@ CommandWords words_of(const CLI::App& sub, const Args& args, const Globals& glob
   return words;
 }
 
+// Draws the progress of simulations that say nothing of themselves until they are done.
+class Ticker {
+ public:
+  Ticker(std::uint64_t total, bool quiet)
+      : progress_("serving by each allocator", "simulations", total, quiet),
+        thread_([this](const std::stop_token& stop) {
+          std::unique_lock lock(mutex_);
+          while (!wake_.wait_for(lock, stop, std::chrono::milliseconds(200), [&] { return stop.stop_requested(); }))
+            progress_.update(done_);
+        }) {}
+  void done(std::uint64_t simulations) { done_ = simulations; }
+
+ private:
+  std::atomic<std::uint64_t> done_ = 0;
+  Progress progress_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;  // last: it ends before what it uses
+};
+
+struct Served {
+  plan::ServePlan plan;            // by the allocator that was asked for
+  plan::FieldRows all_allocators;  // those that can hold the model
+};
+// One simulation an allocator.
+Result<Served> serve(const plan::ServeQuestion& q, bool quiet) {
+  const plan::Allocator allocators[] = {plan::Allocator::kDynamic, plan::Allocator::kGreedy, plan::Allocator::kPetals};
+  Ticker ticker(std::size(allocators), quiet);
+  auto asked = plan::plan_serve(q);
+  if (!asked) return fail(asked.error());
+  Served out{std::move(*asked), {}};
+  std::uint64_t done = 1;
+  for (const plan::Allocator allocator : allocators) {
+    ticker.done(done);
+    if (interrupted()) return fail(Code::kInterrupted, "interrupted before every allocator was simulated");
+    plan::ServeQuestion other = q;
+    other.allocator = allocator;
+    if (allocator == q.allocator) {
+      out.all_allocators.push_back(plan::fields(out.plan));
+      continue;
+    }
+    if (const auto plan = plan::plan_serve(other)) out.all_allocators.push_back(plan::fields(*plan));
+    ++done;
+  }
+  return out;
+}
+
 Status run(const CLI::App& sub, const Args& args, const Globals& globals) {
   if (args.requests * args.tokens > kMostTokens)
     return fail(Error{Code::kUsage,
@@ -97,19 +161,22 @@ Status run(const CLI::App& sub, const Args& args, const Globals& globals) {
                       {}});
   auto model = workload::load_model(args.model);
   if (!model) return fail(model.error());
+  if (model->kind != workload::ModelKind::kDecoder)
+    return fail_option("--model", fmt::format("{} is no decoder and makes no tokens", printable(model->name)),
+                       "comity plan serve simulates decoders, token by token");
   auto q = question_of(args, *model, globals.seed);
   if (!q) return fail(q.error());
-  auto got = plan::plan_serve(*q);
+  const unsigned mode = q->nodes.size() > 1 ? kSeveral : kOneNode;
+  if (auto status = refuse_idle(sub, mode, "about one node", kGoesWith); !status) return status;
+  auto got = serve(*q, globals.quiet);
   if (!got) return fail(got.error());
   PlanText text;
   text.schema = "comity.plan_serve/1";
   text.title = fmt::format("{} served by {} nodes", model->name, q->nodes.size());
-  text.summary = plan::fields(*got);
-  plan::FieldRows allocators;
-  for (const plan::ServePlan& other : plan::compare_serve(*q)) allocators.push_back(plan::fields(other));
-  text.parts = {{"nodes", "Nodes", plan::node_rows(*q, *got)},
-                {"allocators", "The same requests under each way to allocate layers", std::move(allocators)}};
-  text.explanation = plan::explain(*q, *got);
+  text.summary = plan::fields(got->plan);
+  text.parts = {{"nodes", "Nodes", plan::node_rows(*q, got->plan)},
+                {"allocators", "The same requests under each way to allocate layers", std::move(got->all_allocators)}};
+  text.explanation = plan::explain(*q, got->plan);
   return show_plan(text, words_of(sub, args, globals), globals);
 }
 
@@ -121,8 +188,10 @@ void add_plan_serve(CLI::App& noun, Chosen& chosen) {
       "Example: comity plan serve --model llama2-70b --node desk=rtx4090:2:6 --node old=rtx3090:2:4 --node "
       "lab=dgx-a100-40:1:2 --rtt-ms 5");
   auto args = std::make_shared<Args>();
-  sub->add_option("--model", args->model, "a model of the library, or a file")->required();
-  sub->add_option("--node", args->nodes, "name=system:gpus:count; once a kind of node")->required();
+  sub->add_option("--model", args->model, "a model of the library, or a file; a decoder")->required();
+  sub->add_option("--node", args->nodes,
+                  "name=system:gpus:count, count being 1 where it is left out; once a kind of node")
+      ->required();
   sub->add_option("--allocator", args->allocator,
                   "who gets which layers: dynamic (default) or greedy, both Parallax's, or petals")
       ->check(CLI::IsMember({"dynamic", "greedy", "petals"}));
@@ -133,6 +202,7 @@ void add_plan_serve(CLI::App& noun, Chosen& chosen) {
   sub->add_option("--requests", args->requests, "simulated (default 200)")->check(CLI::Range(1, 100'000));
   sub->add_option("--prompt-tokens", args->prompt, "of a request (default 128)")->check(CLI::Range(1, 1'000'000));
   sub->add_option("--output-tokens", args->tokens, "of a request (default 64)")->check(CLI::Range(1, 100'000));
+  chosen.folders.push_back(sub);
   sub->callback(
       [args, sub, &chosen] { chosen.run = [args, sub](const Globals& globals) { return run(*sub, *args, globals); }; });
 }

@@ -5,6 +5,7 @@
 #include "base/csv.h"
 #include "base/input.h"
 #include "base/text.h"
+#include "cli/option_checks.h"
 #include "cli/plan_output.h"
 #include "cli/plan_verbs.h"
 #include "plan/spot.h"
@@ -26,6 +27,16 @@ struct Args {
 
 const std::vector<std::string> kColumns = {
     "name", "gpu", "gpus", "tflops", "on_demand", "spot", "nic_gb_s", "revocations_per_h", "limit"};
+
+struct Prices {
+  std::vector<plan::Instance> instances;
+  std::string file;
+  std::vector<std::int64_t> lines;  // of each instance
+};
+
+// What the training is told by.
+enum Mode : unsigned { kModel = 1, kWork = 2 };
+constexpr GoesWith kGoesWith[] = {{"--tokens-b", kModel, "--model"}, {"--work-tflop", kWork, "no --model"}};
 
 // The example that the command takes where no table is given: round numbers, no offer of anybody's.
 std::vector<plan::Instance> example_prices() {
@@ -62,11 +73,12 @@ Result<plan::Instance> instance_of(const std::vector<std::string_view>& fields, 
   return out;
 }
 
-Result<std::vector<plan::Instance>> read_prices(const std::string& path) {
+Result<Prices> read_prices(const std::string& path) {
   auto source = open_source(path);
   if (!source) return fail(source.error());
   LineReader lines(std::move(*source), printable(path, 1024));
-  std::vector<plan::Instance> out;
+  Prices out;
+  out.file = lines.name();
   std::vector<std::string_view> fields;
   std::string scratch;
   bool header = false;
@@ -87,13 +99,30 @@ Result<std::vector<plan::Instance>> read_prices(const std::string& path) {
       header = true;
       continue;
     }
-    if (out.size() >= kMostInstances) return refuse("more than 64 kinds of machines");
+    if (out.instances.size() >= kMostInstances) return refuse("more than 64 kinds of machines");
     auto instance = instance_of(fields, lines.name(), line->number);
     if (!instance) return fail(instance.error());
-    out.push_back(std::move(*instance));
+    out.instances.push_back(std::move(*instance));
+    out.lines.push_back(line->number);
   }
-  if (out.empty()) return fail(Error{Code::kInput, "the price table has no machine", lines.name(), 0, {}, {}, {}});
+  if (out.instances.empty())
+    return fail(Error{Code::kInput, "the price table has no machine", lines.name(), 0, {}, {}, {}});
   return out;
+}
+
+// An error about instances[2].on_demand is one about a column of a line of the table.
+Error placed(Error error, const Prices& prices) {
+  constexpr std::string_view kBegin = "instances[";
+  const std::size_t end = error.field.find("].");
+  if (!error.field.starts_with(kBegin) || end == std::string::npos) return error;
+  const auto index = parse_int(std::string_view(error.field).substr(kBegin.size(), end - kBegin.size()));
+  if (!index || *index < 0 || *index >= static_cast<std::int64_t>(prices.lines.size())) return error;
+  error.code = Code::kInput;
+  error.file = prices.file;
+  error.line = prices.lines[static_cast<std::size_t>(*index)];
+  error.field.erase(0, end + 2);
+  if (error.field == "revocations") error.field = "revocations_per_h";
+  return error;
 }
 
 // FLOPs and checkpoint of a whole training.
@@ -123,28 +152,7 @@ plan::FieldRows trial_rows(const plan::SpotQuestion& q, const plan::SpotPlan& pl
   return rows;
 }
 
-Status run(const CLI::App& sub, const Args& args, const Globals& globals) {
-  plan::SpotQuestion q = args.question;
-  if (args.prices.empty()) {
-    q.instances = example_prices();
-  } else {
-    auto prices = read_prices(args.prices);
-    if (!prices) return fail(prices.error());
-    q.instances = std::move(*prices);
-  }
-  q.goal = args.goal == "cheapest" ? plan::SpotGoal::kCheapest : plan::SpotGoal::kFastest;
-  if (auto status = measure_work(args, q); !status) return status;
-  auto got = plan::plan_spot(q);
-  if (!got) return fail(got.error());
-  PlanText text;
-  text.schema = "comity.plan_spot/1";
-  text.title = fmt::format("{:.4g} x 10^12 FLOP on rented machines", q.work_tflop);
-  text.summary = plan::fields(q, *got);
-  text.parts = {
-      {"architectures", "By architecture", plan::architecture_rows(q, *got)},
-      {"instances", "Machines by FLOP/s for the price", plan::instance_rows(q, *got)},
-      {"trials", fmt::format("{} simulated trainings", args.runs), trial_rows(q, *got, args.runs, globals.seed)}};
-  text.explanation = plan::explain(q, *got);
+CommandWords words_of(const CLI::App& sub, const Args& args, const plan::SpotQuestion& q, const Globals& globals) {
   CommandWords words(sub);
   if (!args.prices.empty()) words.positional({args.prices});
   words.option("model", args.model, !args.model.empty());
@@ -154,8 +162,37 @@ Status run(const CLI::App& sub, const Args& args, const Globals& globals) {
   words.option("deadline-h", fmt::format("{}", q.deadline_h), q.deadline_h > 0);
   words.option("budget", fmt::format("{}", q.budget), q.budget > 0);
   words.option("checkpoint-gb", fmt::format("{}", q.checkpoint_gb));
+  words.option("restart-s", fmt::format("{}", q.restart_s));
+  words.option("interval-s", fmt::format("{}", q.interval_s), q.interval_s > 0);
+  words.option("max-machines", std::to_string(q.max_machines));
+  words.option("runs", std::to_string(args.runs));
   words.option("seed", std::to_string(globals.seed));
-  return show_plan(text, words, globals);
+  return words;
+}
+
+Status run(const CLI::App& sub, const Args& args, const Globals& globals) {
+  plan::SpotQuestion q = args.question;
+  const Mode mode = args.model.empty() ? kWork : kModel;
+  if (auto status = refuse_idle(sub, mode, mode == kModel ? "beside --model" : "without --model", kGoesWith); !status)
+    return status;
+  Result<Prices> prices = Prices{example_prices(), {}, {}};
+  if (!args.prices.empty()) prices = read_prices(args.prices);
+  if (!prices) return fail(prices.error());
+  q.instances = prices->instances;
+  q.goal = args.goal == "cheapest" ? plan::SpotGoal::kCheapest : plan::SpotGoal::kFastest;
+  if (auto status = measure_work(args, q); !status) return status;
+  auto got = plan::plan_spot(q);
+  if (!got) return fail(placed(got.error(), *prices));
+  PlanText text;
+  text.schema = "comity.plan_spot/1";
+  text.title = fmt::format("{:.4g} x 10^12 FLOP on rented machines", q.work_tflop);
+  text.summary = plan::fields(q, *got);
+  text.parts = {
+      {"architectures", "By architecture", plan::architecture_rows(q, *got)},
+      {"instances", "Machines by FLOP/s for the price", plan::instance_rows(q, *got)},
+      {"trials", fmt::format("{} simulated trainings", args.runs), trial_rows(q, *got, args.runs, globals.seed)}};
+  text.explanation = plan::explain(q, *got);
+  return show_plan(text, words_of(sub, args, q, globals), globals);
 }
 
 }  // namespace
@@ -169,7 +206,8 @@ void add_plan_spot(CLI::App& noun, Chosen& chosen) {
       "prices", args->prices,
       "a price table, CSV: " + fmt::format("{}", fmt::join(kColumns, ",")) + "; none = an example with round numbers");
   sub->add_option("--model", args->model, "a model of the library, or a file; with --tokens-b");
-  sub->add_option("--tokens-b", args->tokens_b, "10^9 tokens of the training")->check(CLI::Range(1e-6, 1e9));
+  sub->add_option("--tokens-b", args->tokens_b, "10^9 tokens of the training; with --model")
+      ->check(CLI::Range(1e-6, 1e9));
   sub->add_option("--work-tflop", q.work_tflop, "the training in 10^12 FLOP, instead of a model")
       ->check(CLI::Range(1e-6, 1e18));
   sub->add_option("--goal", args->goal, "cheapest (default) within the deadline, or fastest within the budget")
@@ -183,6 +221,7 @@ void add_plan_spot(CLI::App& noun, Chosen& chosen) {
   sub->add_option("--interval-s", q.interval_s, "between checkpoints (default: the best)")->check(CLI::Range(1.0, 1e9));
   sub->add_option("--max-machines", q.max_machines, "at most (default 64)")->check(CLI::Range(1, 4096));
   sub->add_option("--runs", args->runs, "simulated trainings (default 1,000)")->check(CLI::Range(1, 1'000'000));
+  chosen.folders.push_back(sub);
   sub->callback(
       [args, sub, &chosen] { chosen.run = [args, sub](const Globals& globals) { return run(*sub, *args, globals); }; });
 }

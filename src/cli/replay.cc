@@ -378,6 +378,7 @@ void add_replay(CLI::App& root, Chosen& chosen) {
   sub->footer("Example: comity replay week.csv --nodes 64x8 --policy fifo,sing,easy --out out/week");
   auto args = std::make_shared<ReplayArgs>();
   add_replay_options(sub, args);
+  chosen.folders.push_back(sub);
   sub->callback([args, sub, &chosen] {
     chosen.run = [args, sub](const Globals& globals) {
       return run_replay(*args, globals, command_words(*sub, *args, globals));
@@ -403,6 +404,7 @@ void add_policy(CLI::App& root, Chosen& chosen) {
   auto args = std::make_shared<ReplayArgs>();
   args->jobs = std::max(1U, std::thread::hardware_concurrency());
   add_replay_options(compare, args);
+  chosen.folders.push_back(compare);
   compare->callback([args, compare, &chosen] {
     chosen.run = [args, compare](const Globals& globals) {
       return run_replay(*args, globals, command_words(*compare, *args, globals));

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <system_error>
 
+#include "base/text.h"
+
 namespace comity::cli {
 
 void open_standard_streams() {
@@ -16,6 +18,14 @@ void open_standard_streams() {
     if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF)
       (void)::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
   }
+}
+
+std::string printable_lines(std::string_view text) {
+  constexpr std::size_t kMostBytes = 64 * 1024;  // of a line
+  std::string out;
+  for (const std::string_view line : split(text, '\n')) out += printable(line, kMostBytes) + '\n';
+  out.pop_back();
+  return out;
 }
 
 Status finish_standard_output(int code) {

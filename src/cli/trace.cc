@@ -76,6 +76,7 @@ void add_stats(CLI::App& noun, Chosen& chosen) {
   sub->add_option("trace", args->paths, "trace files; - is standard input, .gz and .zst are read as they are")
       ->required();
   add_read_options(sub, args->read);
+  chosen.folders.push_back(sub);
   sub->callback([args, sub, &chosen] {
     chosen.run = [args, sub](const Globals& globals) { return run_stats(*sub, *args, globals); };
   });

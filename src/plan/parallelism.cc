@@ -84,7 +84,7 @@ Error nothing_fits(const ParallelismQuestion& q, const ParallelismPlan& plan) {
         "with more divisors";
     return error;
   }
-  error.message = fmt::format("none of {} ways to spread {} over {} GPUs fits in {} GiB of memory each",
+  error.message = fmt::format("none of {} ways to spread {} over {} GPUs fits in {:.4g} GiB of memory each",
                               format_count(plan.legal), q.model.name, q.gpus, q.system.memory_gib);
   error.hint = "take more GPUs or a smaller sequence";
   return error;

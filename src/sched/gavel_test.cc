@@ -34,6 +34,18 @@ TEST(Gavel, TakesTurnsByTimeReceived) {
   }
 }
 
+// Both have had what they were due: no reason to change.
+TEST(Gavel, StaysWhereItIsAmongEquals) {
+  TestCluster w(*cluster::parse_nodes("1x1"), "gavel");
+  w.submit({0, 1}, "", 100 * kHour);
+  const auto second = w.submit({0, 1}, "", 100 * kHour);
+  rounds_of(w, 2);
+  EXPECT_TRUE(w.running(second));
+  w.pass();
+  EXPECT_TRUE(w.running(second));
+  EXPECT_EQ(w.preemptions(), 0U);
+}
+
 TEST(Gavel, AWeightOfTwoIsTwiceTheTime) {
   TestCluster w(*cluster::parse_nodes("1x1"), "gavel");
   w.allow_sharing({of_model(w, "a", 2), of_model(w, "a", 1)});

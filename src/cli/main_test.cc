@@ -250,9 +250,13 @@ TEST(Progress, OfALongSimulationIsDrawnOnATerminal) {
   const std::vector<std::string> words = {"plan",   "serve",          "--model",    "llama2-70b",
                                           "--node", "a=rtx4090:2:40", "--requests", "2000"};
   EXPECT_EQ(run(words, [&] { ::dup2(other, STDERR_FILENO); }).status, 0);
-  char drawn[4096];
-  const ssize_t bytes = ::read(terminal, drawn, sizeof drawn);
-  EXPECT_NE(std::string(drawn, bytes > 0 ? static_cast<std::size_t>(bytes) : 0).find("0 %"), std::string::npos);
+  std::string drawn;
+  char piece[4096];
+  for (ssize_t bytes = 1; bytes > 0;) {
+    bytes = ::read(terminal, piece, sizeof piece);
+    if (bytes > 0) drawn.append(piece, static_cast<std::size_t>(bytes));
+  }
+  EXPECT_NE(drawn.find(" %"), std::string::npos) << drawn;
   ::close(other);
   ::close(terminal);
 }

@@ -6,8 +6,6 @@
 namespace comity::sched {
 namespace {
 
-constexpr Time kLease = 20 * kMinute;
-
 // A cluster under chronus, played tick by tick. Jobs end when their work is done.
 class Leases {
  public:

@@ -103,6 +103,11 @@ void Group::settle(const Pass& pass, Entry& e) {
     return;
   }
   const int needs = leases_for(e.estimate - done, set_.lease);
+  if (e.plans && needs > e.needs && pass.now() % set_.lease == 0) {  // it did not get all of its lease
+    e.needs = needs;
+    e.choice = kNoChoice;
+    changed_ = true;
+  }
   if (!e.plans || needs >= e.needs) return;
   int gone = e.needs - needs;
   e.needs = needs;

@@ -47,8 +47,12 @@ LeaseJob Group::lease_job(const State& state, const Entry& e, std::int64_t index
   job.needs = e.needs;
   for (const profile::Deadline& d : state.deadlines(JobId(e.id)))
     job.choices.push_back({leases_before(e.submit + d.after, set_.lease, index), d.value});
+  // Leases that no longer are what it needs (the machine was slower, or nobody planned) are planned anew.
+  const auto held = static_cast<int>(std::count(e.leases.begin(), e.leases.end(), 1));
+  if (e.choice == kNoChoice || held != e.needs) return job;
+  if (static_cast<int>(e.leases.size()) != job.choices[static_cast<std::size_t>(e.choice)].within) return job;
   job.choice = e.choice;
-  if (e.choice != kNoChoice) job.runs = e.leases;
+  job.runs = e.leases;
   return job;
 }
 

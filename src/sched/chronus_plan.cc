@@ -240,7 +240,7 @@ class Planner {
     const bool chosen = report_.value >= best_value - kSame;
     int last = 0;
     const auto window = [&](const LeaseJob& job) {
-      if (chosen) return job.choices[static_cast<std::size_t>(job.choice)].within;
+      if (chosen && job.choice != kNoChoice) return job.choices[static_cast<std::size_t>(job.choice)].within;
       return job.choices.empty() ? 0 : job.choices.back().within;
     };
     for (const LeaseJob& job : jobs_) last = std::max(last, window(job));

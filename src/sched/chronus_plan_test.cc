@@ -90,6 +90,16 @@ TEST(ChronusLeases, PlansAnewWhenNodesAreGone) {
   EXPECT_NE(jobs[0].runs, jobs[1].runs);
 }
 
+TEST(ChronusLeases, AJobThatCannotBeKeptIsLeftOutAlone) {
+  for (const Use use : {Use::kLeast, Use::kMost, Use::kAny}) {
+    std::vector<LeaseJob> jobs = {job(4, 1, {{2, 10}}), job(4, 5, {{2, 10}}), job(16, 1, {{2, 10}})};
+    const PlanReport r = plan(jobs, {4}, use, {});
+    EXPECT_EQ(r.failed, 2U);
+    EXPECT_FALSE(r.proved);
+    EXPECT_EQ(jobs[0].choice, 0);
+  }
+}
+
 std::vector<LeaseJob> some_jobs() {
   std::vector<LeaseJob> jobs;
   const int n = *rc::gen::inRange(1, 7);

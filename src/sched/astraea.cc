@@ -59,13 +59,24 @@ class Astraea : public Policy {
   std::vector<std::unique_ptr<Group>> groups_;
 };
 
+Status check(const Params& p, const cluster::ClusterSpec&) {
+  if (p.time("astraea.checkpoint") + p.time("astraea.resume") < p.time("astraea.lease")) return {};
+  return fail_option("--set astraea.lease", "is no longer than saving and loading a job",
+                     "jobs would take turns without getting on: make the lease longer");
+}
+
 }  // namespace
 
 void add_astraea(std::vector<PolicyInfo>& list) {
-  list.push_back(
-      {"astraea", "Long-term GPU-time fairness between tenants and between a tenant's jobs, under leases.",
-       "Ye et al., TPDS 2022, and its artifact", true, true, parameters(),
-       [](const Params& p) -> std::unique_ptr<Policy> { return std::make_unique<Astraea>(settings_of(p)); }});
+  list.push_back({"astraea",
+                  "Long-term GPU-time fairness between tenants and between a tenant's jobs, under leases.",
+                  "Ye et al., TPDS 2022, and its artifact",
+                  true,
+                  true,
+                  parameters(),
+                  [](const Params& p) -> std::unique_ptr<Policy> { return std::make_unique<Astraea>(settings_of(p)); },
+                  {},
+                  check});
 }
 
 }  // namespace comity::sched

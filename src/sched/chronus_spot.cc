@@ -175,7 +175,9 @@ bool Group::start_by_force(Pass& pass, Entry& e) {
 }
 
 void Group::stop(Pass& pass, Entry& e) {
-  pass.preempt(e.id, switch_cost(e.gpus));
+  // Never more than half of what the run has brought, or short leases would take wide jobs back.
+  const Time ran = pass.state().running()[pass.job(e.id).slot].progress(pass.now());
+  pass.preempt(e.id, std::min(switch_cost(e.gpus), ran / 2));
   e.running = e.forced = false;
   e.waiting = true;
 }

@@ -6,9 +6,9 @@
 //            and GPU: (speed(g') - speed(g)) / (g' - g) / remaining; at most icefrog.most times what it asked for
 //   depth    for each number of GPUs the depth with the most effective progress whose penalty is allowed
 //   keep     a job that would grow keeps its GPUs where the restart costs more than the growth saves
-// A job whose GPUs change pays icefrog.restart; a depth changes for nothing. speed = effective rate over the rate with
-// the GPUs asked for and nothing frozen. A model without a layer table never freezes and has speed (g / asked)^0.9.
-// Cost of a round: O(waiting + GPUs log GPUs).
+// A job whose GPUs change loses icefrog.restart, less than a round so that all get on; a depth changes for nothing.
+// speed = effective rate over the rate with the GPUs asked for and nothing frozen. A model without a layer table never
+// freezes and has speed (g / asked)^0.9. Cost of a round: O(waiting + GPUs log GPUs).
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -192,9 +192,12 @@ class IceFrog : public Policy {
   }
   void keep_if_better(Candidate& c) {
     if (c.now == 0 || c.gpus <= c.now) return;
-    const double restart = to_seconds(set_.restart);
-    if ((c.remaining_s + restart) / speed(c, c.gpus) >= c.remaining_s / speed(c, c.now)) c.gpus = c.now;
+    const double grown = c.remaining_s / speed(c, c.gpus) + to_seconds(set_.restart);
+    if (grown >= c.remaining_s / speed(c, c.now)) c.gpus = c.now;
   }
+
+  // A restart takes as long whatever the speed: what it adds to the work (a time at speed 1) is less at a lower one.
+  Time restart(double speed) const { return static_cast<Time>(static_cast<double>(set_.restart) * speed); }
 
   // Those that lose GPUs, and new speeds of those that keep theirs.
   void give_up(Pass& pass) {
@@ -202,8 +205,8 @@ class IceFrog : public Policy {
       if (c.now == 0 || c.gpus > c.now) continue;
       if (c.gpus == c.now) {
         tell_speed(pass, c);
-      } else if (c.gpus == 0 || !pass.resize(c.job, {0, c.gpus}, where(pass, c), speed(c, c.gpus), set_.restart)) {
-        pass.preempt(c.job, set_.restart);
+      } else if (c.gpus == 0 || !change(pass, c)) {
+        pass.preempt(c.job, restart(speed(c, c.now)));
       } else {
         count(c, c.gpus);
       }
@@ -213,7 +216,7 @@ class IceFrog : public Policy {
   void take(Pass& pass) {
     for (Candidate& c : all_) {
       if (c.now == 0 || c.gpus <= c.now) continue;
-      if (!pass.resize(c.job, {0, c.gpus}, where(pass, c), speed(c, c.gpus), set_.restart)) {
+      if (!change(pass, c)) {
         tell_speed(pass, c);
       } else {
         count(c, c.gpus);
@@ -227,6 +230,10 @@ class IceFrog : public Policy {
         break;
       }
     }
+  }
+  bool change(Pass& pass, const Candidate& c) {
+    const double next = speed(c, c.gpus);
+    return pass.resize(c.job, {0, c.gpus}, where(pass, c), next, restart(next));
   }
   void tell_speed(Pass& pass, const Candidate& c) {
     const double now = pass.state().running()[pass.job(c.job).slot].speed;
@@ -269,11 +276,21 @@ std::vector<Param> params() {
   };
 }
 
+Status check(const Params& p, const cluster::ClusterSpec&) {
+  if (p.time("icefrog.restart") < p.time("icefrog.round")) return {};
+  return fail_option("--set icefrog.restart", "is no less than icefrog.round",
+                     "jobs that change hands each round would never get on");
+}
+
 }  // namespace
 
 void add_icefrog(std::vector<PolicyInfo>& list) {
-  list.push_back({"icefrog", "GPUs go where layers that may be frozen gain most progress.",
-                  "IceFrog, TPDS 36(6) 2025 (reconstruction)", true, true, params(),
+  list.push_back({"icefrog",
+                  "GPUs go where layers that may be frozen gain most progress.",
+                  "IceFrog, TPDS 36(6) 2025 (reconstruction)",
+                  true,
+                  true,
+                  params(),
                   [](const Params& p) -> std::unique_ptr<Policy> {
                     Settings s;
                     s.round = p.time("icefrog.round");
@@ -285,7 +302,9 @@ void add_icefrog(std::vector<PolicyInfo>& list) {
                     s.most = p.integer("icefrog.most");
                     s.powers = p.text("icefrog.steps") == "power_of_two";
                     return std::make_unique<IceFrog>(s);
-                  }});
+                  },
+                  {},
+                  check});
 }
 
 }  // namespace comity::sched

@@ -54,6 +54,31 @@ TEST(IceFrog, FreezesMoreAsTrainingGoesOnAndNothingWhereItMayNot) {
   }
 }
 
+// Else jobs on few of the GPUs that they ask for would lose more at each change than a round brings.
+TEST(IceFrog, ARestartTakesAsLongWhateverTheSpeed) {
+  TestCluster w(nodes("1x8"), "icefrog", {{"icefrog.most", "1"}});
+  w.allow_resizing({model(w, "somebody's own")});
+  const auto wide = w.submit({0, 8}, "", 100 * kHour);
+  w.pass();
+  ASSERT_EQ(gpus(w, wide), 8U);
+  for (int i = 0; i < 7; ++i) w.submit({0, 1}, "", kHour);
+  w.step(kMinute);
+  w.pass();
+  ASSERT_EQ(gpus(w, wide), 1U);
+  const double speed = w.state().running()[w.job(wide).slot].speed;
+  EXPECT_LT(speed, 0.2);
+  EXPECT_NEAR(to_seconds(w.job(wide).estimate - 100 * kHour), 30 * speed, 1e-6);
+}
+
+TEST(IceFrog, ARoundMustBeLongerThanARestart) {
+  const PolicyInfo* info = *find_policy("icefrog");
+  Params params(info->params);
+  ASSERT_TRUE(params.set("icefrog.restart", "60").has_value());
+  EXPECT_FALSE(info->check(params, nodes("1x8")).has_value());
+  ASSERT_TRUE(params.set("icefrog.restart", "59").has_value());
+  EXPECT_TRUE(info->check(params, nodes("1x8")).has_value());
+}
+
 TEST(IceFrog, AModelWithoutATableKeepsItsSpeed) {
   TestCluster w(nodes("1x2"), "icefrog", {{"icefrog.most", "1"}});
   w.allow_resizing({model(w, "somebody's own")});
@@ -65,7 +90,7 @@ TEST(IceFrog, AModelWithoutATableKeepsItsSpeed) {
 }
 
 TEST(IceFrog, AGrowthThatDoesNotPayForItsRestartIsLeftOut) {
-  TestCluster w(nodes("1x8"), "icefrog", {{"icefrog.restart", "600"}});
+  TestCluster w(nodes("1x8"), "icefrog", {{"icefrog.restart", "50"}});
   w.allow_resizing({model(w, "resnet50")});
   const auto job = w.submit({0, 4}, "", kHour);
   const auto other = w.submit({0, 4}, "", kHour);
@@ -73,9 +98,9 @@ TEST(IceFrog, AGrowthThatDoesNotPayForItsRestartIsLeftOut) {
   EXPECT_EQ(gpus(w, job), 4U);
   w.step(59 * kMinute);
   w.apply(cluster::EventKind::kCancel, other);
-  w.pass();  // half a minute is left, a restart takes ten
+  w.pass();  // half a minute is left, a restart takes longer
   EXPECT_EQ(gpus(w, job), 4U);
-  TestCluster v(nodes("1x8"), "icefrog", {{"icefrog.restart", "600"}});
+  TestCluster v(nodes("1x8"), "icefrog", {{"icefrog.restart", "50"}});
   v.allow_resizing({model(v, "resnet50")});
   const auto long_job = v.submit({0, 4}, "", 50 * kHour);
   const auto gone = v.submit({0, 4}, "", 50 * kHour);

@@ -210,7 +210,7 @@ class Runner:
     # --- fuzzers ---------------------------------------------------------------------------------
 
     def fuzz(self):
-        seconds = 120 if self.args.long else 5
+        seconds = 120 if self.args.long else 3
         with self.stage("fuzz"):
             built = (ROOT / "build" / "check").glob("src/**/*_fuzz")
             fuzzers = sorted(p for p in built if p.is_file() and os.access(p, os.X_OK))
